@@ -1,0 +1,40 @@
+"""What the assistant does with what people send. One file a concern.
+
+Front ends call `receive`, `press`, and `turn_away` for people who are not let in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from handlers.context import handle_context
+from handlers.dispatch import Dispatcher
+from handlers.facts import handle_facts
+from handlers.help import help_handler
+from handlers.language import handle_language, handle_language_press
+from handlers.search import handle_search
+from handlers.start import handle_start
+from handlers.stats import handle_stats
+from keepsake.assistant import Assistant, Chat
+
+Handler = Callable[[Assistant, Chat, str], Awaitable[None]]
+
+# The order is that of /help and of Telegram's menu; the description of each is the text `command-<name>`.
+COMMANDS: dict[str, Handler] = {
+    "start": handle_start,
+    "stats": handle_stats,
+    "facts": handle_facts,
+    "search": handle_search,
+    "context": handle_context,
+    "language": handle_language,
+}
+COMMANDS["help"] = help_handler(COMMANDS)
+# A press goes to the handler of its data's part before the first colon.
+PRESSES: dict[str, Handler] = {"language": handle_language_press}
+
+_dispatcher = Dispatcher(COMMANDS, PRESSES)
+receive = _dispatcher.receive
+press = _dispatcher.press
+turn_away = _dispatcher.turn_away
+
+__all__ = ["COMMANDS", "PRESSES", "press", "receive", "turn_away"]

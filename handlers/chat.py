@@ -1,0 +1,135 @@
+"""A message and its answer: restore, save, recall, ask, stream, save."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+
+from bot_models.user_state import UserState
+from handlers.search import find, found_lines
+from keepsake.assistant import AnswerStream, Assistant, Chat, Model, Recalled
+from keepsake.errors import ModelAnswerInvalid, ModelError, ModelUnavailable
+from keepsake.llm.client import Turn
+from keepsake.llm.prompts import ANSWER_PROMPT, load_prompt
+from keepsake.locales import translate
+from keepsake.models import AnswerEvent, Message
+
+log = logging.getLogger(__name__)
+
+_STOPPED = "stopped"
+
+
+async def handle_text_message(app: Assistant, chat: Chat, text: str) -> None:
+    """Keeps what the user said, then answers it. It is durable before the model is asked."""
+    if not text.strip():
+        await chat.send(translate(chat.language, "message-empty"))
+        return
+    state = await restored_state(app, chat.user_id)
+    question = await app.memory.save_message(
+        chat.user_id, "user", text, sender=chat.sender, sender_id=chat.sender_id
+    )
+    state.add("user", question.content)
+    every = app.settings.fact_extraction_every
+    state.messages_since_fact_extract = (state.messages_since_fact_extract + 1) % every
+    await handle_ai_task(app, chat, question)
+
+
+async def handle_ai_task(app: Assistant, chat: Chat, question: Message) -> None:
+    """Answers a message that is already kept, from memory alone where there is no model to ask."""
+    started = time.monotonic()
+    async with chat.typing():
+        if app.model is None:
+            await _answer_from_memory(app, chat, "model-none", question)
+            return
+        recalled = await app.memory.recall(chat.user_id, question.content, before=question.id)
+        await note_weak_model(app, chat)
+        answer = app.model.stream(answer_turns(recalled.block, question, chat.language))
+        error = None
+        try:
+            await chat.stream(aiter(answer))
+        except ModelError as failure:
+            log.warning("no answer: %s", failure)
+            error = type(failure).__name__
+            await _explain(app, chat, failure, answer, question)
+        except asyncio.CancelledError:
+            # Its beginning may have been read, so it is kept as said; this task itself is to end now.
+            done = _keep(app, chat, app.model, question, recalled, answer, started, _STOPPED)
+            app.tasks.start(done, "keep a stopped answer")
+            raise
+    await _keep(app, chat, app.model, question, recalled, answer, started, error)
+
+
+async def restored_state(app: Assistant, user_id: int) -> UserState:
+    """The user's state, with the last messages read from the store once."""
+    state = app.states.get_state(user_id)
+    if not app.states.is_history_loaded(user_id):
+        await app.memory.load_history_to_state(user_id, state, app.states)
+        app.states.mark_history_loaded(user_id)
+    return state
+
+
+async def note_weak_model(app: Assistant, chat: Chat) -> None:
+    """Says once a run that a weak local model answers."""
+    state = app.states.get_state(chat.user_id)
+    if app.model is not None and app.model.weak and not state.weak_note_shown:
+        state.weak_note_shown = True
+        await chat.note(translate(chat.language, "weak-model-note", model=app.model.name))
+
+
+def answer_turns(block: str, question: Message, language: str) -> list[Turn]:
+    """The request: one system message with the block last, and the new message, which stands nowhere else."""
+    today = f"{question.created_at:%Y-%m-%d (%A)}"
+    (system,) = load_prompt(ANSWER_PROMPT).render(today=today, language=translate(language, "language-name"))
+    parts = [part for part in (system.content, block.strip()) if part]
+    return [Turn("system", "\n\n".join(parts)), Turn("user", question.content)]
+
+
+async def _explain(
+    app: Assistant, chat: Chat, failure: ModelError, answer: AnswerStream, question: Message
+) -> None:
+    if answer.text.strip():
+        await chat.send(translate(chat.language, "model-cut-short"))
+    elif isinstance(failure, ModelAnswerInvalid):
+        await _answer_from_memory(app, chat, "model-said-nothing", question)
+    elif isinstance(failure, ModelUnavailable) and not failure.retry:
+        await _answer_from_memory(app, chat, "model-down-refused", question)
+    else:
+        await _answer_from_memory(app, chat, "model-down-later", question)
+
+
+async def _answer_from_memory(app: Assistant, chat: Chat, why: str, question: Message) -> None:
+    found = await find(app, chat.user_id, question.content, before=question.id)
+    lines = found_lines(chat.language, found)
+    title = translate(chat.language, "memory-has" if lines else "memory-has-nothing")
+    await chat.send("\n".join([translate(chat.language, why), title, *lines]))
+
+
+async def _keep(
+    app: Assistant,
+    chat: Chat,
+    model: Model,
+    question: Message,
+    recalled: Recalled,
+    answer: AnswerStream,
+    started: float,
+    error: str | None,
+) -> None:
+    """Keeps what the assistant said, if it said anything, and what the answer cost."""
+    latency_ms = round((time.monotonic() - started) * 1000)
+    reply = None
+    if answer.text.strip():
+        reply = await app.memory.save_message(chat.user_id, "assistant", answer.text)
+        app.states.get_state(chat.user_id).add("assistant", reply.content)
+    event = AnswerEvent(
+        user_id=chat.user_id,
+        question_id=question.id,
+        answer_id=reply.id if reply else None,
+        model=model.name,
+        latency_ms=latency_ms,
+        prompt_tokens=answer.usage.prompt_tokens,
+        completion_tokens=answer.usage.completion_tokens,
+        error=error,
+        memories=recalled.memories,
+    )
+    app.tasks.start(app.memory.record_answer(event), "record an answer")

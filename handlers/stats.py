@@ -1,0 +1,21 @@
+"""/stats: how much is remembered of the one who asks."""
+
+from __future__ import annotations
+
+from keepsake.assistant import Assistant, Chat
+from keepsake.locales import translate
+
+
+async def handle_stats(app: Assistant, chat: Chat, _args: str) -> None:
+    """Shows counts, never contents."""
+    stats = await app.memory.get_memory_stats(chat.user_id)
+    lines = [
+        translate(chat.language, f"stats-{what}", count=stats[f"total_{what}"])
+        for what in ("messages", "sessions", "facts")
+    ]
+    if stats["hybrid_mode"]:
+        model = str(stats["vector_model"])
+        lines.append(translate(chat.language, "stats-vectors", count=stats["vector_documents"], model=model))
+    else:
+        lines.append(translate(chat.language, "stats-keyword-only"))
+    await chat.send("\n".join([translate(chat.language, "stats-title"), *(f"• {line}" for line in lines)]))

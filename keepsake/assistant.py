@@ -1,0 +1,192 @@
+"""What handlers are given: the parts of the assistant, and a chat to talk into.
+
+Handlers know an `Assistant`, a `Chat` and text, nothing of Telegram or terminals; each front end brings
+its own `Chat`. The protocols here say what the talking side needs of memory and of the model.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Coroutine, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal, Protocol
+
+from bot_models.user_state import StateManager, UserState
+from keepsake.access import Access
+from keepsake.llm.client import Turn
+from keepsake.models import AnswerEvent, Fact, ItemKind, Message
+from keepsake.settings import Settings
+
+log = logging.getLogger(__name__)
+
+
+class Recalled(Protocol):
+    """The context block and the memories that stand in it, with scores."""
+
+    @property
+    def block(self) -> str: ...
+
+    @property
+    def memories(self) -> tuple[tuple[ItemKind, int, float], ...]: ...
+
+
+class Memory(Protocol):
+    """What handlers need of the engine; HybridMemoryManager and MemoryManager have it."""
+
+    async def save_message(
+        self,
+        user_id: int | str,
+        role: str,
+        content: str,
+        *,
+        created_at: datetime | None = None,
+        sender: str | None = None,
+        sender_id: str | None = None,
+    ) -> Message: ...
+
+    async def load_history_to_state(
+        self, user_id: int | str, state: UserState, state_manager: StateManager
+    ) -> int: ...
+
+    async def recall(self, user_id: int | str, query: str, *, before: int | None) -> Recalled: ...
+
+    async def search_memory(
+        self, user_id: int | str, query: str, limit: int = 5
+    ) -> list[tuple[Message, float]]: ...
+
+    async def get_memory_stats(self, user_id: int | str) -> dict[str, Any]: ...
+
+    async def get_facts(self, user_id: int | str) -> list[Fact]: ...
+
+    async def record_answer(self, event: AnswerEvent) -> None: ...
+
+    async def language(self, user_id: int | str) -> str | None: ...
+
+    async def set_language(self, user_id: int | str, language: str) -> None: ...
+
+    async def owner(self) -> int | None: ...
+
+    async def set_owner(self, user_id: int | str) -> None: ...
+
+    async def flush(self) -> None: ...
+
+
+class TokenUsage(Protocol):
+    """Tokens as the endpoint counted them, None where it does not say."""
+
+    @property
+    def prompt_tokens(self) -> int | None: ...
+
+    @property
+    def completion_tokens(self) -> int | None: ...
+
+
+class AnswerStream(Protocol):
+    """Pieces of an answer as they come; `text` is what has come so far, `usage` is filled at the end."""
+
+    @property
+    def text(self) -> str: ...
+
+    @property
+    def usage(self) -> TokenUsage: ...
+
+    def __aiter__(self) -> AsyncIterator[str]: ...
+
+
+class Model(Protocol):
+    """A chat model. Iterating over an answer raises ModelError; `weak` is true for the small embedded one."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def weak(self) -> bool: ...
+
+    def stream(self, turns: Sequence[Turn]) -> AnswerStream: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Button:
+    """Something to press. `data`, at most 64 bytes as in Telegram, begins with its handler's name."""
+
+    label: str
+    data: str
+
+
+class Chat(Protocol):
+    """One person's conversation, whatever carries it. `language` is set before a handler runs."""
+
+    user_id: int
+    language: str
+    # The display name and the id of who said it, None where it is the user themselves.
+    sender: str | None
+    sender_id: str | None
+
+    @property
+    def kind(self) -> Literal["telegram", "terminal"]: ...
+
+    async def send(self, text: str, buttons: Sequence[Button] = ()) -> None:
+        """Shows plain text, whole, whatever its length."""
+
+    async def note(self, text: str) -> None:
+        """Says something beside the conversation."""
+
+    async def stream(self, pieces: AsyncIterator[str]) -> None:
+        """Shows the model's Markdown as it comes. What has come is shown also where `pieces` raises."""
+
+    def typing(self) -> AbstractAsyncContextManager[None]:
+        """Shows that an answer is being made, for as long as the context lasts."""
+
+
+class Tasks:
+    """Background tasks: started here and nowhere else, their errors logged, waited for at the end."""
+
+    def __init__(self) -> None:
+        self._running: set[asyncio.Task[None]] = set()
+
+    def start(self, work: Coroutine[Any, Any, None], name: str) -> None:
+        """Runs `work` in the background."""
+        task = asyncio.create_task(work, name=name)
+        self._running.add(task)
+        task.add_done_callback(self._done)
+
+    async def wait(self) -> None:
+        """Returns when nothing runs any more."""
+        while self._running:
+            await asyncio.wait(self._running)
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        self._running.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("background task %s failed: %s", task.get_name(), type(error).__name__)
+
+
+@dataclass(slots=True)
+class Assistant:
+    """The parts, put together. `model` is None where none is set up."""
+
+    settings: Settings
+    memory: Memory
+    model: Model | None
+    states: StateManager
+    access: Access
+    tasks: Tasks = field(default_factory=Tasks)
+
+    async def finish(self) -> None:
+        """Waits for background work of the talking side and of memory."""
+        await self.tasks.wait()
+        await self.memory.flush()
+
+
+async def build_assistant(settings: Settings, memory: Memory, model: Model | None) -> Assistant:
+    """An assistant over an opened memory; the owner is read from it."""
+    return Assistant(
+        settings=settings,
+        memory=memory,
+        model=model,
+        states=StateManager(settings.users_in_ram, settings.max_messages),
+        access=Access(settings, await memory.owner()),
+    )

@@ -1,0 +1,184 @@
+"""The commands and their arguments. What they do stands in the modules beside this one."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+from collections.abc import Awaitable, Callable
+from typing import Annotated
+
+import typer
+
+from keepsake.cli.out import SOMETHING_OFF, WRONG_USE, remark
+from keepsake.errors import KeepsakeError
+from keepsake.logs import setup_logging
+from keepsake.settings import Settings, load_settings
+
+log = logging.getLogger(__name__)
+
+_INTERRUPTED = 130  # 128 + SIGINT, as shells have it
+_ID_MAX = 2**63 - 1
+
+app = typer.Typer(
+    help="An assistant that remembers. Without a command: the Telegram bot.",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+# Ids of Telegram groups are negative: "-5" is a person here, no option.
+_WITH_ID = {"ignore_unknown_options": True}
+
+UserId = Annotated[int, typer.Argument(metavar="USER_ID", min=-_ID_MAX - 1, max=_ID_MAX)]
+Query = Annotated[list[str], typer.Argument(metavar="QUERY")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def main() -> int:
+    """Runs the command line and returns the exit status (contract.md)."""
+    try:
+        app(standalone_mode=True)
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else WRONG_USE
+    except KeepsakeError as error:
+        remark(f"keepsake: {error}")
+        return error.exit_status
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+    except Exception as error:  # the outer edge: a person is shown a line, the log has the rest
+        log.debug("the command failed", exc_info=True)
+        remark(f"keepsake: unexpected {type(error).__name__}; LOG_LEVEL=DEBUG shows where")
+        return SOMETHING_OFF
+    return 0
+
+
+def _do(work: Callable[[Settings], Awaitable[int]]) -> None:
+    """Reads the settings, runs a command to its end and leaves with its status."""
+    settings = load_settings()
+    setup_logging(settings)
+
+    async def run() -> int:
+        return await work(settings)
+
+    raise typer.Exit(asyncio.run(run()))
+
+
+def _question(words: list[str]) -> str:
+    query = " ".join(words).strip()
+    if not query:
+        raise typer.BadParameter("QUERY is empty")
+    return query.encode("utf-8", "replace").decode("utf-8")
+
+
+@app.callback(invoke_without_command=True)
+def _without_command(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        from keepsake.cli import talk
+
+        _do(talk.telegram)
+
+
+@app.command()
+def run() -> None:
+    """The Telegram bot where TELEGRAM_BOT_TOKEN is set, else the chat in the terminal."""
+    from keepsake.cli import talk
+
+    _do(talk.run)
+
+
+@app.command()
+def chat(user: Annotated[int, typer.Option("--user", metavar="ID", help="Who is talking.")] = 1) -> None:
+    """Talk in the terminal, or through a pipe: one message a line."""
+    from keepsake.cli import talk
+
+    _do(lambda settings: talk.chat(settings, user))
+
+
+@app.command(context_settings=_WITH_ID)
+def stats(user_id: UserId) -> None:
+    """How much is held about a person, as JSON."""
+    from keepsake.cli import readers
+
+    _do(lambda settings: readers.stats(settings, user_id))
+
+
+@app.command(context_settings=_WITH_ID)
+def facts(
+    user_id: UserId,
+    everything: Annotated[bool, typer.Option("--all", help="Also those that hold no more.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """What is known about a person."""
+    from keepsake.cli import readers
+
+    _do(lambda settings: readers.facts(settings, user_id, all_statuses=everything, as_json=as_json))
+
+
+@app.command(context_settings=_WITH_ID)
+def context(user_id: UserId, query: Query) -> None:
+    """The very block that the model would be given for a question."""
+    from keepsake.cli import readers
+
+    text = _question(query)
+    _do(lambda settings: readers.context(settings, user_id, text))
+
+
+@app.command(context_settings=_WITH_ID)
+def search(
+    user_id: UserId,
+    query: Query,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=1000, help="How many at most.")] = 5,
+    as_json: AsJson = False,
+) -> None:
+    """What memory finds about a question."""
+    from keepsake.cli import readers
+
+    text = _question(query)
+    _do(lambda settings: readers.search(settings, user_id, text, limit, as_json=as_json))
+
+
+@app.command(context_settings=_WITH_ID)
+def reindex(
+    user_id: Annotated[
+        int | None, typer.Argument(metavar="[USER_ID]", min=-_ID_MAX - 1, max=_ID_MAX, show_default=False)
+    ] = None,
+) -> None:
+    """Build the vector index anew from SQLite, of one person or of all."""
+    from keepsake.cli import changes
+
+    _do(lambda settings: changes.reindex(settings, user_id))
+
+
+@app.command()
+def verify(
+    fix: Annotated[bool, typer.Option("--fix", help="Mend what can be made anew.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Check SQLite, the index against it, orphans and the ledger."""
+    from keepsake.cli import changes, readers
+
+    async def work(settings: Settings) -> int:
+        if fix:
+            await changes.mend(settings)
+        return readers.show_checks(await readers.check(settings), as_json=as_json)
+
+    _do(work)
+
+
+@app.command(context_settings=_WITH_ID)
+def erase(
+    user_id: UserId,
+    yes: Annotated[bool, typer.Option("--yes", help="Yes, for good: it cannot be undone.")] = False,
+) -> None:
+    """Forget a person for good; prints the receipt."""
+    from keepsake.cli import changes
+
+    if not yes:
+        remark("keepsake: erasing cannot be undone; repeat the command with --yes")
+        raise typer.Exit(WRONG_USE)
+    _do(lambda settings: changes.erase(settings, user_id))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,290 @@
+"""The engine behind both doors: it joins store, index, recall, facts and the background queue.
+
+It knows who calls whom and no rules of its own. Open it with `Engine.open` (the owner of the folder) or
+`Engine.open_reader` (a command beside a running bot: read-only, without Chroma).
+"""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Protocol
+
+from keepsake.clock import Clock, system_clock
+from keepsake.errors import EmbeddingError, ModelAnswerInvalid
+from keepsake.facts import profile
+from keepsake.facts.extract import Extraction
+from keepsake.forgetting import erase
+from keepsake.index.chroma import ChromaIndex
+from keepsake.index.embedder import Embedder
+from keepsake.index.terms import analyse
+from keepsake.index.vector_storage import VectorMemoryStorage
+from keepsake.jobs import Done, JobRunner, Lane
+from keepsake.locales import translate
+from keepsake.models import AnswerEvent, Fact, ItemKind, Job, Message
+from keepsake.prompt import budget, tokens
+from keepsake.prompt.block import BlockParts, render
+from keepsake.recall.floor import calibration
+from keepsake.recall.search import Question, Recall
+from keepsake.settings import Settings
+from keepsake.store import embeddings, users
+from keepsake.store.database import Database
+from keepsake.store.messages import NewMessage
+from keepsake.store.storage import CHROMA, EMBED, EXTRACT, SQLiteMemoryStorage
+from keepsake.verify import fix
+
+log = logging.getLogger(__name__)
+
+ERASE, REINDEX, FIX = "erase", "reindex", "fix"
+_EXTRACTIONS_AT_ONCE = 2
+_HISTORY = 4  # turns before a question that help to understand it
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """What memory gives for one question: the block, what stands in it by id, and the messages that were found."""
+
+    block: str
+    memories: tuple[tuple[ItemKind, int, float], ...]
+    found: tuple[tuple[Message, float], ...]
+
+
+class Extractor(Protocol):
+    """Draws facts from a window of messages (keepsake.facts.extract). Raises ModelError."""
+
+    def __call__(self, window: Sequence[Message], *, now: datetime) -> Awaitable[Extraction]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What an engine is built from, besides its settings. None: it does without."""
+
+    embedder: Embedder | None = None
+    chroma: ChromaIndex | None = None
+    extractor: Extractor | None = None
+
+
+class Engine:
+    """One data folder's memory, bound to the event loop it was opened on."""
+
+    def __init__(
+        self, settings: Settings, storage: SQLiteMemoryStorage, parts: Parts, clock: Clock, *, read_only: bool
+    ) -> None:
+        self.settings = settings
+        self.storage = storage
+        self.clock = clock
+        self.forgotten: list[Callable[[int], None]] = []  # told of every erased user, to drop what RAM holds
+        self._parts = parts
+        self._vectors = self._make_vectors(parts, clock)
+        self._calibration = calibration(parts.embedder.name if parts.embedder else None)
+        self._recall = Recall(
+            storage.database,
+            analyse,
+            self._vectors,
+            scale=self._calibration.scale,
+            candidates=settings.recall_candidates,
+        )
+        self._runner = None if read_only else JobRunner(storage.database, self._lanes(), clock)
+
+    def _make_vectors(self, parts: Parts, clock: Clock) -> VectorMemoryStorage | None:
+        if parts.embedder is None:
+            return None
+        return VectorMemoryStorage(
+            self.storage.database,
+            parts.embedder,
+            parts.chroma,
+            exact_limit=self.settings.exact_search_limit,
+            cache_bytes=self.settings.vector_cache_mb * 1_000_000,
+            clock=clock,
+        )
+
+    @classmethod
+    async def open(cls, settings: Settings, parts: Parts, *, clock: Clock = system_clock) -> Engine:
+        """Opens the folder for reading and writing and starts the background work. The caller holds its lock."""
+        storage = await SQLiteMemoryStorage.open(
+            settings.database_path,
+            analyse=analyse,
+            session_gap=timedelta(minutes=settings.session_gap_minutes),
+            extraction_every=settings.fact_extraction_every,
+            with_vectors=parts.embedder is not None,
+            clock=clock,
+        )
+        engine = cls(settings, storage, parts, clock, read_only=False)
+        if engine._vectors is not None:
+            await engine._vectors.prepare()
+        assert engine._runner is not None
+        await engine._runner.start()
+        return engine
+
+    @classmethod
+    async def open_reader(
+        cls, settings: Settings, *, embedder: Embedder | None = None, clock: Clock = system_clock
+    ) -> Engine:
+        """Opens memory.db read-only. Recall is by keyword, and by exact search where an embedder is given."""
+        storage = SQLiteMemoryStorage(
+            await Database.open_reader(settings.database_path), analyse=analyse, clock=clock
+        )
+        return cls(settings, storage, Parts(embedder), clock, read_only=True)
+
+    async def close(self) -> None:
+        if self._runner is not None:
+            await self._runner.stop()
+        await self.storage.close()
+
+    def abandon(self) -> None:
+        """Lets go without waiting, where the event loop has ended before `close`."""
+        self.storage.database.abandon()
+
+    async def flush(self) -> None:
+        """Waits for all background work that is due."""
+        if self._runner is not None:
+            await self._runner.flush()
+
+    async def save(self, new: NewMessage) -> Message:
+        """Stores a message; when this returns it is durable and can be found by keyword."""
+        message = await self.storage.save_message(new)
+        self._wake()
+        return message
+
+    async def record_answer(self, event: AnswerEvent) -> None:
+        await self.storage.record_answer(event)
+
+    async def search(
+        self, question: Question, limit: int, *, above_floor: bool = False
+    ) -> list[tuple[Message, float]]:
+        """Messages about a question, best first; `above_floor`: only those that are worth showing."""
+        try:
+            found = await self._recall.search(question, limit)
+        except EmbeddingError as error:
+            log.warning("recall by keyword only: %s", error)
+            found = await self._keyword_recall().search(question, limit)
+        return [(m, score) for m, score in found if not above_floor or score >= self.floor]
+
+    def _keyword_recall(self) -> Recall:
+        return Recall(
+            self.storage.database,
+            analyse,
+            None,
+            scale=self._calibration.scale,
+            candidates=self.settings.recall_candidates,
+        )
+
+    @property
+    def floor(self) -> float:
+        """Scores under this are not worth showing."""
+        return self.settings.rag_floor if self.settings.rag_floor is not None else self._calibration.floor
+
+    async def recall(
+        self,
+        user_id: int,
+        query: str,
+        *,
+        stm_size: int | None = None,
+        ltm_size: int | None = None,
+        before: int | None = None,
+    ) -> Recalled:
+        """The context block for a question, with what stands in it."""
+        stm_size = self.settings.stm_size if stm_size is None else stm_size
+        ltm_size = self.settings.ltm_size if ltm_size is None else ltm_size
+        recent = await self.storage.last_messages(user_id, stm_size + ltm_size, before)
+        stm = recent[-stm_size:] if stm_size else []
+        ltm = recent[: len(recent) - len(stm)]
+        facts = profile.select(await self.storage.facts(user_id), self.settings.facts_in_prompt)
+        question = Question(
+            user_id,
+            query,
+            history=[message.content for message in recent[-_HISTORY:]],
+            before=before,
+            without={message.id for message in recent},
+        )
+        found = await self.search(question, self.settings.rag_size, above_floor=True)
+        language = await self.storage.language(user_id) or self.settings.default_language
+        room = budget.block_tokens(self.settings.context_tokens, query, tokens.estimate)
+        everything = BlockParts(facts=facts, stm=stm, ltm=ltm, rag=found)
+        parts = budget.fit(everything, room, tokens.estimate)
+        memories: list[tuple[ItemKind, int, float]] = [("fact", fact.id, 1.0) for fact in parts.facts]
+        memories += [("message", message.id, round(score, 4)) for message, score in parts.rag]
+        return Recalled(render(parts, partial(translate, language)), tuple(memories), tuple(found))
+
+    async def facts(self, user_id: int, *, all_statuses: bool = False) -> list[Fact]:
+        return await self.storage.facts(user_id, all_statuses=all_statuses)
+
+    async def stats(self, user_id: int) -> dict[str, object]:
+        """Counts of what is held for a user (contract.md, get_memory_stats)."""
+        counts: dict[str, object] = {**await self.storage.counts(user_id)}
+        embedder = self._parts.embedder
+        model = embedder.name if embedder else None
+        vectors = await self.storage.database.read(embeddings.count, user_id, model) if model else 0
+        return {
+            **counts,
+            "hybrid_mode": embedder is not None,
+            "vector_documents": vectors,
+            "vector_model": model,
+        }
+
+    # Background work
+
+    def _wake(self) -> None:
+        if self._runner is not None:
+            self._runner.wake()
+
+    def _lanes(self) -> dict[str, Lane]:
+        lanes = {ERASE: Lane(self._erase), REINDEX: Lane(self._reindex), FIX: Lane(self._fix)}
+        if self._vectors is not None:
+            lanes[EMBED] = Lane(self._vectors.embed)
+            if self._parts.chroma is not None:
+                lanes[CHROMA] = Lane(self._vectors.fill_chroma)
+        if self._parts.extractor is not None:
+            lanes[EXTRACT] = Lane(partial(self._extract, self._parts.extractor), _EXTRACTIONS_AT_ONCE)
+        return lanes
+
+    async def _extract(self, extractor: Extractor, job: Job) -> Done:
+        assert job.user_id is not None
+        user_id = job.user_id
+        window, read_to = await self.storage.extraction_window(user_id, self.settings.extraction_window)
+        if read_to is None:
+            return Done()
+        try:
+            extraction = await extractor(window, now=self.clock())
+        except ModelAnswerInvalid as error:
+            log.warning("extraction: %s; the same messages are looked at again with the next ones", error)
+            return Done()
+
+        def commit(connection: sqlite3.Connection) -> None:
+            self.storage.store_extracted(connection, user_id, extraction.drafts, read_to)
+
+        return Done(commit)
+
+    async def _reindex(self, job: Job) -> Done:
+        asked = [job.user_id] if job.user_id is not None else await self.storage.database.read(users.all_ids)
+        if self._vectors is not None:
+            await self._vectors.rebuild(asked)
+        return Done(result={"users": len(asked)})
+
+    async def _fix(self, job: Job) -> Done:
+        return Done(commit=partial(fix, now=self.clock()))
+
+    async def _erase(self, job: Job) -> Done:
+        assert job.user_id is not None and self._runner is not None
+        await self._runner.quiesce(job.user_id)
+        self._drop_from_ram(job.user_id)
+        receipt = await erase.erase_user(
+            db=self.storage.database,
+            chroma=self._parts.chroma,
+            data_dir=self.settings.data_dir,
+            user_id=job.user_id,
+            now=self.clock(),
+        )
+        self._drop_from_ram(job.user_id)
+        return Done(result=receipt.as_dict() if receipt else {})
+
+    def _drop_from_ram(self, user_id: int) -> None:
+        if self._vectors is not None:
+            self._vectors.drop(user_id)
+            self._vectors.embedder.forget_cached()
+        for tell in self.forgotten:
+            tell(user_id)

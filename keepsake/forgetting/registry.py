@@ -1,0 +1,160 @@
+"""Whose data each table and each file under DATA_DIR holds, and how it is erased.
+
+The one list that erasing, scanning and counting go by. A test holds it against a fresh database and a folder
+that a real engine has filled, and fails for a table or a file that is not declared here.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path, PurePosixPath
+
+from keepsake.settings import PROJECT_DIR
+
+_OF_USER = "user_id = :user"
+
+
+@dataclass(frozen=True, slots=True)
+class TableEntry:
+    """One table of memory.db.
+
+    `owner` is the SQL condition, over `:user`, for a person's rows; None where the table holds nobody's data
+    or is emptied together with another one (`erased_with`). `order`: lower ones are erased first, since rows
+    that refer to others go before them. `texts` and `vectors` name the columns that the scan takes what it
+    looks for from. `also_names`: columns that name somebody who is not the owner of the row, and why.
+    """
+
+    name: str
+    holds: str
+    owner: str | None = None
+    order: int = 0
+    texts: tuple[str, ...] = ()
+    vectors: tuple[str, ...] = ()
+    erased_with: str | None = None
+    also_names: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FileEntry:
+    """Files under DATA_DIR. `pattern` is relative to it; `/**` at its end: all that lies there."""
+
+    pattern: str
+    holds: str
+    erased: str
+
+    def covers(self, relative: PurePosixPath) -> bool:
+        if self.pattern.endswith("/**"):
+            return PurePosixPath(self.pattern[:-3]) in relative.parents
+        return len(relative.parts) == 1 and relative.match(self.pattern)
+
+
+_SHADOW = "the inside of the keyword index"
+
+TABLES: tuple[TableEntry, ...] = (
+    TableEntry("fact_sources", "which messages a fact comes from", _OF_USER, 1),
+    TableEntry("embeddings", "vectors of messages and facts", _OF_USER, 2, vectors=("vector",)),
+    TableEntry("vector_queue", "what wants a vector", _OF_USER, 3),
+    TableEntry("keywords", "the words of each message", _OF_USER, 4, texts=("terms",)),
+    TableEntry("events", "what each answer cost", _OF_USER, 5),
+    TableEntry("facts", "what is known about a person", _OF_USER, 6, texts=("content", "quote", "object")),
+    TableEntry(
+        "messages",
+        "what was said",
+        _OF_USER,
+        7,
+        texts=("content", "sender"),
+        also_names=(
+            ("sender", "who spoke; the conversation is the owner's"),
+            ("sender_id", "who spoke; the conversation is the owner's"),
+        ),
+    ),
+    TableEntry("sessions", "conversations and their summaries", _OF_USER, 8, texts=("summary",)),
+    TableEntry(
+        "jobs",
+        "work to be done for a person; the erasure itself ends last, by `erase.strip_job`",
+        "user_id = :user AND kind <> 'erase'",
+        9,
+        texts=("payload", "result"),
+    ),
+    TableEntry(
+        "meta", "facts about the installation; one row names its owner", "key = 'owner' AND value = :text", 10
+    ),
+    TableEntry("users", "that somebody is known, and their language", _OF_USER, 11),
+    TableEntry("keyword_index", "the words of each message, for search", erased_with="keywords"),
+    TableEntry("keyword_index_data", _SHADOW, erased_with="keywords"),
+    TableEntry("keyword_index_idx", _SHADOW, erased_with="keywords"),
+    TableEntry("keyword_index_config", "settings of the keyword index: nobody's"),
+    TableEntry(
+        "keyword_places", "a view into the keyword index, keeps nothing itself", erased_with="keywords"
+    ),
+    TableEntry(
+        "keyword_counts", "a view into the keyword index, keeps nothing itself", erased_with="keywords"
+    ),
+    TableEntry("migrations", "which schema steps were run: nobody's"),
+    TableEntry("sqlite_sequence", "the highest ids so far: numbers over everybody, nobody's"),
+)
+
+_WITH_ROWS = "with the rows: memory.db is written anew, then the write-ahead log is moved in and truncated"
+
+FILES: tuple[FileEntry, ...] = (
+    FileEntry("memory.db", "everything", _WITH_ROWS),
+    FileEntry("memory.db-wal", "the newest changes to memory.db", _WITH_ROWS),
+    FileEntry("memory.db-shm", "places in the write-ahead log: nobody's", "not needed"),
+    FileEntry("memory.db-journal", "old pages of memory.db while it is being made", _WITH_ROWS),
+    FileEntry(
+        "vector_db/**", "vectors under random names", "the person's collection is deleted with all its files"
+    ),
+    FileEntry("vector_db.lock", "the lock of the vector index: nobody's", "not needed"),
+    FileEntry("keepsake.lock", "the lock of the folder: nobody's", "not needed"),
+    FileEntry("keepsake.pid", "which process holds the folder: nobody's", "not needed"),
+    FileEntry(
+        "erasures.jsonl", "that somebody was erased, as a keyed hash: nobody's", "kept: it is the proof"
+    ),
+    FileEntry("erasures.key", "the key of those hashes: nobody's", "kept"),
+    FileEntry("erasing-*.npz", "keyed hashes of what an unfinished erasure looks for", "removed at its end"),
+)
+
+
+def owned() -> list[TableEntry]:
+    """Tables with rows of people, in the order in which they are erased."""
+    return sorted((entry for entry in TABLES if entry.owner is not None), key=lambda entry: entry.order)
+
+
+def parameters(user_id: int) -> dict[str, object]:
+    """What the conditions of `TableEntry.owner` are bound to."""
+    return {"user": user_id, "text": str(user_id)}
+
+
+def count_rows(connection: sqlite3.Connection, user_id: int) -> dict[str, int]:
+    """How many rows each table holds of a person."""
+    return {
+        entry.name: connection.execute(
+            f"SELECT count(*) FROM {entry.name} WHERE {entry.owner}", parameters(user_id)
+        ).fetchone()[0]
+        for entry in owned()
+    }
+
+
+def covered(relative: PurePosixPath) -> bool:
+    """Is a file, named relative to DATA_DIR, declared?"""
+    return any(entry.covers(relative) for entry in FILES)
+
+
+def files(data_dir: Path) -> Iterator[Path]:
+    """The files that are looked through after an erasure: all under DATA_DIR.
+
+    Where DATA_DIR is the program's own folder, as it is by default, only the declared ones: source code and
+    libraries stand beside them there.
+    """
+    own_folder = data_dir.resolve() == PROJECT_DIR
+    found = (
+        chain(data_dir.glob("*"), (data_dir / "vector_db").rglob("*")) if own_folder else data_dir.rglob("*")
+    )
+    for path in found:
+        if path.is_symlink() or not path.is_file():
+            continue
+        if not own_folder or covered(PurePosixPath(path.relative_to(data_dir).as_posix())):
+            yield path

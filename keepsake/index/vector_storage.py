@@ -1,0 +1,229 @@
+"""VectorMemoryStorage: the vectors of every user, made from the store and found again.
+
+The vectors themselves stand in SQLite. Small users are searched exactly, over vectors kept in RAM for a
+while; large ones by Chroma, together with an exact search over what Chroma was not handed yet. Where Chroma
+fails, exact search answers for everybody and the index is filled anew in the background.
+"""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+
+from keepsake.clock import Clock, to_micros
+from keepsake.errors import CollectionLost, VectorIndexError
+from keepsake.index import exact
+from keepsake.index.chroma import ChromaIndex
+from keepsake.index.embedder import Embedder
+from keepsake.index.exact import VectorCache
+from keepsake.jobs import Done
+from keepsake.models import Job
+from keepsake.store import embeddings, jobs, users
+from keepsake.store.database import Database
+from keepsake.store.embeddings import ItemKey, Vector
+from keepsake.store.storage import CHROMA, EMBED
+
+log = logging.getLogger(__name__)
+
+_EMBED_BATCH = 32  # texts a transaction: what a kill may cost is made again
+_CHROMA_BATCH = 1000
+_MODEL = "embedding_model"  # in `meta`: whose vectors the index holds
+_IDENTITY = "chroma_identity"  # in `meta`: which Chroma folder was filled
+
+
+class VectorMemoryStorage:
+    """Embeds what is queued, hands it to Chroma, and finds the nearest. `chroma` None: exact search only."""
+
+    def __init__(
+        self,
+        database: Database,
+        embedder: Embedder,
+        chroma: ChromaIndex | None,
+        *,
+        exact_limit: int = 5000,
+        cache_bytes: int = 64_000_000,
+        clock: Clock,
+    ) -> None:
+        self.embedder = embedder
+        self.chroma = chroma
+        self.cache = VectorCache(cache_bytes)
+        self._database = database
+        self._exact_limit = exact_limit
+        self._clock = clock
+        self._changes = 0  # counts what was added or dropped, so that a slow load is not cached over it
+
+    # Background work
+
+    async def prepare(self) -> None:
+        """At start: notices a changed embedding model, or a Chroma folder that is not the one that was filled."""
+        if self.chroma is not None:
+            if await self._database.read(users.get_meta, _MODEL) not in (None, self.embedder.name):
+                log.info("the embedding model is another one: vectors are made anew in the background")
+                await self.chroma.wipe()
+            await self._note_identity(self.chroma)
+        await self._database.write(self._queue_missing)
+
+    def _queue_missing(self, connection: sqlite3.Connection) -> None:
+        if users.get_meta(connection, _MODEL) != self.embedder.name:
+            embeddings.queue_all(connection, self.embedder.name)
+            users.set_meta(connection, _MODEL, self.embedder.name)
+        for user_id in embeddings.users_queued(connection):
+            self._enqueue(connection, EMBED, user_id)
+        if self.chroma is not None:
+            for user_id in embeddings.users_pending_for_chroma(connection):
+                self._enqueue(connection, CHROMA, user_id)
+
+    def _enqueue(self, connection: sqlite3.Connection, kind: str, user_id: int) -> None:
+        jobs.enqueue(connection, kind, str(user_id), to_micros(self._clock()), user_id=user_id)
+
+    async def _note_identity(self, chroma: ChromaIndex) -> bool:
+        """Is the index still the one that was filled? Where not, everybody's vectors are handed over again."""
+        identity = await chroma.identity()
+        if await self._database.read(users.get_meta, _IDENTITY) == identity:
+            return True
+        await self._database.write(self._chroma_is_new, identity)
+        return False
+
+    def _chroma_is_new(self, connection: sqlite3.Connection, identity: str) -> None:
+        for user_id in embeddings.forget_chroma(connection):
+            self._enqueue(connection, CHROMA, user_id)
+        users.set_meta(connection, _IDENTITY, identity)
+
+    async def embed(self, job: Job) -> Done:
+        """The job that makes the vectors which a user's messages and facts still lack. Raises EmbeddingError."""
+        assert job.user_id is not None
+        user_id, model = job.user_id, self.embedder.name
+        while rows := await self._database.read(embeddings.queued, user_id, _EMBED_BATCH):
+            vectors = await self.embedder.embed_batch([text for _, _, text in rows])
+            made = [(kind, item, vector) for (kind, item, _), vector in zip(rows, vectors, strict=True)]
+            written = set(await self._database.write(embeddings.store, user_id, model, made))
+            self._add_to_cache(user_id, [row for row in made if row[:2] in written])
+        if self.chroma is None:
+            return Done()
+        return Done(commit=lambda connection: self._enqueue(connection, CHROMA, user_id))
+
+    def _add_to_cache(self, user_id: int, rows: Sequence[tuple[str, int, Vector]]) -> None:
+        self._changes += 1
+        if rows:
+            keys = [exact.encode("message" if kind == "message" else "fact", item) for kind, item, _ in rows]
+            self.cache.append(user_id, keys, np.stack([vector for _, _, vector in rows]))
+
+    async def fill_chroma(self, job: Job) -> Done:
+        """The job that hands a user's vectors to Chroma. Raises VectorIndexError: it is tried again later."""
+        assert job.user_id is not None and self.chroma is not None
+        user_id = job.user_id
+        handle = await self._database.read(users.handle, user_id)
+        while handle is not None:
+            keys, vectors = await self._database.read(
+                embeddings.load, user_id, self.embedder.name, only_pending=True, limit=_CHROMA_BATCH
+            )
+            if not keys:
+                break
+            await self._hand_over(self.chroma, user_id, handle, keys, vectors)
+        return Done()
+
+    async def _hand_over(
+        self, chroma: ChromaIndex, user_id: int, handle: str, keys: Sequence[ItemKey], vectors: Vector
+    ) -> None:
+        try:
+            await chroma.upsert(handle, [f"{kind[0]}{item}" for kind, item in keys], vectors)
+        except CollectionLost:
+            await self._note_identity(chroma)
+            await self._database.write(embeddings.forget_chroma, user_id)
+            raise
+        except VectorIndexError:
+            await self._note_identity(chroma)
+            raise
+        if await self._note_identity(chroma):
+            await self._database.write(embeddings.mark_in_chroma, user_id, keys)
+
+    async def rebuild(self, user_ids: Sequence[int]) -> None:
+        """Throws these users' vectors away, in SQLite and Chroma, and queues them to be made anew."""
+        for user_id in user_ids:
+            handle = await self._database.read(users.handle, user_id)
+            if self.chroma is not None and handle is not None:
+                await self.chroma.delete_collection(handle)
+            self.drop(user_id)
+            await self._database.write(self._rebuild, user_id)
+
+    def _rebuild(self, connection: sqlite3.Connection, user_id: int) -> None:
+        embeddings.delete(connection, user_id)
+        embeddings.queue_all(connection, self.embedder.name, user_id)
+        self._enqueue(connection, EMBED, user_id)
+
+    def drop(self, user_id: int) -> None:
+        """Takes a user's vectors out of RAM."""
+        self._changes += 1
+        self.cache.drop(user_id)
+
+    # Search
+
+    async def embed_query(self, text: str) -> Vector:
+        """The unit vector (dimension,) of a question. Raises EmbeddingError."""
+        return await self.embedder.embed_query(text)
+
+    async def nearest(self, user_id: int, query: Vector, k: int) -> list[tuple[ItemKey, float]]:
+        """The `k` nearest messages and facts with their cosines, best first."""
+        cached = self.cache.get(user_id)
+        if cached is not None:
+            return _top(cached.keys, cached.matrix, query, k)
+        model = self.embedder.name
+        held = await self._database.read(embeddings.count_up_to, user_id, model, self._exact_limit + 1)
+        if held > self._exact_limit and self.chroma is not None:
+            found = await self._nearest_by_chroma(self.chroma, user_id, query, k)
+            if found is not None:
+                return found
+        before = self._changes
+        items, matrix = await self._database.read(embeddings.load, user_id, model)
+        keys = np.array([exact.encode(kind, item) for kind, item in items], dtype=np.int64)
+        if items and held <= self._exact_limit and before == self._changes:
+            self.cache.put(user_id, keys, matrix)
+        return _top(keys, matrix, query, k)
+
+    async def _nearest_by_chroma(
+        self, chroma: ChromaIndex, user_id: int, query: Vector, k: int
+    ) -> list[tuple[ItemKey, float]] | None:
+        """None where Chroma cannot answer for this user (now): exact search then does."""
+        handle = await self._database.read(users.handle, user_id)
+        pending = await self._database.read(
+            embeddings.load, user_id, self.embedder.name, only_pending=True, limit=self._exact_limit + 1
+        )
+        if handle is None or len(pending[0]) > self._exact_limit:
+            return None
+        try:
+            found = await chroma.query(handle, query, k)
+        except VectorIndexError as error:
+            log.warning("exact search answers for the vector index: %s", error)
+            await self._database.write(self._chroma_failed, user_id, isinstance(error, CollectionLost))
+            return None
+        keys = np.array([exact.encode(kind, item) for kind, item in pending[0]], dtype=np.int64)
+        merged = dict(_top(keys, pending[1], query, k))
+        merged |= {
+            (("message" if name[0] == "m" else "fact"), int(name[1:])): cosine for name, cosine in found
+        }
+        return sorted(merged.items(), key=lambda item: -item[1])[:k]
+
+    def _chroma_failed(self, connection: sqlite3.Connection, user_id: int, lost: bool) -> None:
+        if lost:
+            embeddings.forget_chroma(connection, user_id)
+        self._enqueue(connection, CHROMA, user_id)
+
+    async def cosines(self, user_id: int, query: Vector, keys: Sequence[ItemKey]) -> dict[ItemKey, float]:
+        """Cosines of these messages and facts, as far as they have a vector."""
+        load = partial(embeddings.load_some, user_id=user_id, model=self.embedder.name, keys=keys)
+        found = await self._database.read(load)
+        return {key: float(vector @ query) for key, vector in found.items()}
+
+
+def _top(keys: exact.Keys, matrix: Vector, query: Vector, k: int) -> list[tuple[ItemKey, float]]:
+    if not len(keys):
+        return []
+    positions, cosines = exact.top(matrix, query, k)
+    return [
+        (exact.decode(int(keys[position])), float(cosine))
+        for position, cosine in zip(positions, cosines, strict=True)
+    ]

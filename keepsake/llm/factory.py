@@ -1,0 +1,59 @@
+"""Chooses the models that the settings mean: an endpoint, else the local model, else none."""
+
+from __future__ import annotations
+
+from keepsake.errors import SettingError
+from keepsake.llm.client import STRUCTURED_TOKENS, Address, ChatModel, RemoteEndpoint
+from keepsake.llm.local import LocalServer, endpoint_configured, installed
+from keepsake.llm.weights import weights_path
+from keepsake.settings import Settings
+
+OPENAI_URL = "https://api.openai.com/v1"
+# Most local servers take any key, the openai package insists on one.
+_ANY_KEY = "none"
+# The local model reads about 45 tokens a second: a full prompt takes longer than the silence that
+# would mean that something remote is down.
+_LOCAL_SILENCE_SECONDS = 600.0
+
+
+def open_model(settings: Settings) -> ChatModel | None:
+    """The model that answers; None with no endpoint set and no local model installed. Opens nothing yet.
+
+    Raises SettingError for a key without a model: OpenAI lists many.
+    """
+    if endpoint_configured(settings):
+        return _remote(settings, settings.openai_model)
+    if settings.local_model == "none" or not installed():
+        return None
+    answer_tokens = max(settings.answer_tokens, STRUCTURED_TOKENS)
+    server = LocalServer(weights_path(), slot_tokens=settings.context_tokens + answer_tokens)
+    return ChatModel(
+        server,
+        name=settings.local_model,
+        timeout_seconds=max(settings.model_timeout_seconds, _LOCAL_SILENCE_SECONDS),
+        retries=settings.model_retries,
+        answer_tokens=settings.answer_tokens,
+        weak=True,
+    )
+
+
+def open_extraction_model(settings: Settings, chat: ChatModel | None) -> ChatModel | None:
+    """The model that extracts facts: `chat` itself unless EXTRACTION_MODEL names another at the endpoint."""
+    if not endpoint_configured(settings) or settings.extraction_model in (None, settings.openai_model):
+        return chat
+    return _remote(settings, settings.extraction_model)
+
+
+def _remote(settings: Settings, model: str | None) -> ChatModel:
+    if settings.openai_base_url is None and model is None:
+        raise SettingError(
+            "OPENAI_MODEL is not set: it takes the name of a model of OPENAI_API_KEY's account"
+        )
+    key = settings.openai_api_key.get_secret_value() if settings.openai_api_key else _ANY_KEY
+    return ChatModel(
+        RemoteEndpoint(Address(settings.openai_base_url or OPENAI_URL, key)),
+        name=model,
+        timeout_seconds=settings.model_timeout_seconds,
+        retries=settings.model_retries,
+        answer_tokens=settings.answer_tokens,
+    )

@@ -1,0 +1,117 @@
+### What people read, in English. Every other language has the same keys and arguments (tests/locales).
+
+## The context block
+
+block-profile = 📋 USER PROFILE:
+block-topics = 🗂️ TOPICS:
+block-summary = 📝 SUMMARY:
+block-stm = 💬 STM (RECENT MESSAGES):
+block-ltm = 🕰️ LTM (OLDER MESSAGES, CONDENSED):
+block-rag = 🔍 RAG (RELEVANT MESSAGES):
+block-footer = 🧠 MEMORY: STM sharp → LTM blurred → RAG deep
+role-user = User
+role-assistant = Assistant
+fact-confidence = (confidence { $confidence }, updated { $date })
+category-personal = personal
+category-technical = technical
+category-preferences = preferences
+category-projects = projects
+category-relations = relations
+category-events = events
+category-other = other
+came-forwarded = forwarded
+came-document = document
+came-imported = imported
+
+## Commands, as the menu shows them
+
+command-start = what this is
+command-help = all commands
+command-stats = how much is remembered
+command-facts = what is known about you
+command-search = look for something in memory: /search WORDS
+command-context = what the model is given about you
+command-language = choose the language
+command-exit = leave the chat
+
+## Answers to commands
+
+start =
+    Hello! I am an assistant that remembers what you tell me, also after a restart.
+    Just write to me. /help lists all commands.
+help = Write to me as to a person. The commands:
+help-line = /{ $name } — { $description }
+stats-title = What is remembered:
+stats-messages =
+    { $count ->
+        [one] { $count } message
+       *[other] { $count } messages
+    }
+stats-sessions =
+    { $count ->
+        [one] { $count } conversation
+       *[other] { $count } conversations
+    }
+stats-facts =
+    { $count ->
+        [one] { $count } fact
+       *[other] { $count } facts
+    }
+stats-vectors =
+    { $count ->
+        [one] { $count } vector ({ $model })
+       *[other] { $count } vectors ({ $model })
+    }
+stats-keyword-only = search by keyword only, without vectors
+context-empty = Nothing is remembered yet: write to me first.
+facts-title = What I know about you:
+facts-empty = No facts yet: I learn them from what you write.
+facts-more =
+    { $count ->
+        [one] … and { $count } more.
+       *[other] … and { $count } more.
+    }
+search-usage = Write what to look for: /search WORDS
+search-title = What I found:
+search-nothing = Nothing in memory is about that.
+found-line = • { $date }, { $who }: { $snippet }
+you = you
+assistant = me
+language-question = Which language shall I use?
+language-name = English
+language-set = From now on I write in English.
+unknown-command = I do not know /{ $name }. /help lists what I know.
+button-stale = That button is no longer in use.
+
+## The conversation
+
+message-empty = That message was empty. Please write some text.
+text-only = I can only read text so far.
+weak-model-note = ⚠️ A small local model ({ $model }) answers here. It is often wrong: check what matters, above all about health and money.
+model-none = No language model is set up, so I cannot answer. Your message is kept.
+model-down-later = The language model is not reachable right now, so I cannot answer. Your message is kept; please try again in a moment.
+model-down-refused = The language model refuses the request, so I cannot answer. Your message is kept; whoever runs this bot finds the reason in its log.
+model-said-nothing = The language model gave an empty answer. Your message is kept.
+model-cut-short = The language model stopped in the middle of its answer.
+memory-has = What memory has about it:
+memory-has-nothing = Memory has nothing about it.
+answer-stopped = Stopped.
+something-went-wrong = Sorry, something went wrong on my side. Please try again.
+
+## Who may talk to the bot
+
+stranger = Sorry, I only talk to the people I was set up for.
+stranger-code = Sorry, I do not know you yet. If you run this bot, send me the code that it printed when it started.
+owner-welcome = Welcome: you are now the owner of this bot.
+
+## Terminal
+
+terminal-hello = keepsake, terminal chat. /help lists all commands, /exit or Ctrl-D ends it.
+terminal-bye = Finishing what is left to do…
+prompt = you>
+
+## Notes for whoever runs the bot
+
+operator-code = Nobody is allowed in yet. Send this code to the bot to become its owner: { $code }
+operator-running = @{ $name } is listening. Ctrl-C stops it.
+operator-stopping = Stopping: finishing answers in work…

@@ -1,0 +1,122 @@
+### Что читают люди, по-русски. Ключи и аргументы те же, что в en.ftl (tests/locales).
+
+## Блок контекста
+
+block-profile = 📋 ПРОФИЛЬ ПОЛЬЗОВАТЕЛЯ:
+block-topics = 🗂️ ТЕМЫ:
+block-summary = 📝 КРАТКОЕ СОДЕРЖАНИЕ:
+block-stm = 💬 STM (ПОСЛЕДНИЕ СООБЩЕНИЯ):
+block-ltm = 🕰️ LTM (БОЛЕЕ СТАРЫЕ СООБЩЕНИЯ, СЖАТО):
+block-rag = 🔍 RAG (СООБЩЕНИЯ ПО ТЕМЕ):
+block-footer = 🧠 ПАМЯТЬ: STM чётко → LTM размыто → RAG глубоко
+role-user = Пользователь
+role-assistant = Ассистент
+fact-confidence = (уверенность { $confidence }, обновлено { $date })
+category-personal = личное
+category-technical = техника
+category-preferences = предпочтения
+category-projects = проекты
+category-relations = отношения
+category-events = события
+category-other = прочее
+came-forwarded = переслано
+came-document = документ
+came-imported = импорт
+
+## Команды, как их показывает меню
+
+command-start = что это такое
+command-help = все команды
+command-stats = сколько запомнено
+command-facts = что о вас известно
+command-search = поискать в памяти: /search СЛОВА
+command-context = что модель получает о вас
+command-language = выбрать язык
+command-exit = выйти из чата
+
+## Ответы на команды
+
+start =
+    Здравствуйте! Я ассистент, который помнит то, что вы мне рассказали, и после перезапуска тоже.
+    Просто пишите мне. Все команды — в /help.
+help = Пишите мне как человеку. Команды:
+help-line = /{ $name } — { $description }
+stats-title = Что я помню:
+stats-messages =
+    { $count ->
+        [one] { $count } сообщение
+        [few] { $count } сообщения
+       *[many] { $count } сообщений
+    }
+stats-sessions =
+    { $count ->
+        [one] { $count } разговор
+        [few] { $count } разговора
+       *[many] { $count } разговоров
+    }
+stats-facts =
+    { $count ->
+        [one] { $count } факт
+        [few] { $count } факта
+       *[many] { $count } фактов
+    }
+stats-vectors =
+    { $count ->
+        [one] { $count } вектор ({ $model })
+        [few] { $count } вектора ({ $model })
+       *[many] { $count } векторов ({ $model })
+    }
+stats-keyword-only = поиск только по словам, без векторов
+context-empty = Пока ничего не запомнено: сначала напишите мне.
+facts-title = Что я о вас знаю:
+facts-empty = Фактов пока нет: я узнаю их из того, что вы пишете.
+facts-more =
+    { $count ->
+        [one] … и ещё { $count } факт.
+        [few] … и ещё { $count } факта.
+       *[many] … и ещё { $count } фактов.
+    }
+search-usage = Напишите, что искать: /search СЛОВА
+search-title = Что нашлось:
+search-nothing = В памяти ничего об этом нет.
+found-line = • { $date }, { $who }: { $snippet }
+you = вы
+assistant = я
+language-question = На каком языке мне писать?
+language-name = Русский
+language-set = Теперь я пишу по-русски.
+unknown-command = Команды /{ $name } я не знаю. Все команды — в /help.
+button-stale = Эта кнопка больше не действует.
+
+## Разговор
+
+message-empty = Это сообщение было пустым. Напишите, пожалуйста, текст.
+text-only = Пока я умею читать только текст.
+weak-model-note = ⚠️ Здесь отвечает маленькая локальная модель ({ $model }). Она часто ошибается: проверяйте важное, прежде всего о здоровье и деньгах.
+model-none = Языковая модель не настроена, поэтому ответить я не могу. Ваше сообщение сохранено.
+model-down-later = Языковая модель сейчас недоступна, поэтому ответить я не могу. Ваше сообщение сохранено; попробуйте ещё раз чуть позже.
+model-down-refused = Языковая модель отклоняет запрос, поэтому ответить я не могу. Ваше сообщение сохранено; причину найдёт в журнале тот, кто запустил бота.
+model-said-nothing = Языковая модель дала пустой ответ. Ваше сообщение сохранено.
+model-cut-short = Языковая модель остановилась посреди ответа.
+memory-has = Что об этом есть в памяти:
+memory-has-nothing = В памяти об этом ничего нет.
+answer-stopped = Остановлено.
+something-went-wrong = Простите, у меня что-то сломалось. Попробуйте, пожалуйста, ещё раз.
+
+## Кому можно говорить с ботом
+
+stranger = Извините, я говорю только с теми, для кого меня настроили.
+stranger-code = Извините, я вас ещё не знаю. Если бот ваш, пришлите код, который он напечатал при запуске.
+owner-welcome = Добро пожаловать: теперь вы владелец этого бота.
+
+## Терминал
+
+terminal-hello = keepsake, чат в терминале. Все команды — в /help, выход — /exit или Ctrl-D.
+terminal-bye = Заканчиваю начатое…
+prompt = вы>
+
+## Тому, кто запускает бота
+
+operator-code = Пока никого не впускаю. Пришлите боту этот код, чтобы стать его владельцем: { $code }
+operator-running = @{ $name } слушает. Ctrl-C останавливает.
+operator-stopping = Останавливаюсь: дописываю начатые ответы…

@@ -1,0 +1,305 @@
+"""What both doors share: one lazily opened engine, checked arguments, and life across event loops."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from datetime import datetime
+from functools import partial
+from typing import TYPE_CHECKING, Self
+
+from keepsake.clock import Clock, system_clock
+from keepsake.engine import Engine, Extractor, Parts, Recalled
+from keepsake.facts.extract import extract
+from keepsake.index.chroma import ChromaIndex
+from keepsake.index.embedder import Embedder, open_embedder
+from keepsake.index.terms import analyse
+from keepsake.llm.client import ChatModel
+from keepsake.llm.factory import open_extraction_model, open_model
+from keepsake.llm.local import endpoint_configured
+from keepsake.lock import FolderLock
+from keepsake.models import AnswerEvent, DialogSession, Fact, Message
+from keepsake.prompt import tokens
+from keepsake.recall.search import Question
+from keepsake.settings import Settings, load_settings
+from keepsake.store.messages import NewMessage
+
+if TYPE_CHECKING:
+    from bot_models.user_state import StateManager, UserState
+
+
+class MemoryManager:
+    """Memory over SQLite alone: recall is by keyword.
+
+    Everything is opened at the first call, and anew after `close` or in another event loop. `settings` None: they
+    are read from the environment each time it opens. `model` extracts facts; None: the endpoint of the settings does,
+    and without one extraction waits. `lock`: the folder's lock, where the caller holds it already.
+    Every method may raise the errors of `keepsake.errors` (FolderHeld, DatabaseError, SettingError…).
+    """
+
+    with_index = False
+
+    def __init__(
+        self,
+        settings: Settings | None = None,
+        *,
+        embedder: Embedder | None = None,
+        chroma: ChromaIndex | None = None,
+        model: ChatModel | None = None,
+        clock: Clock = system_clock,
+        lock: FolderLock | None = None,
+    ) -> None:
+        self._given = settings
+        self._embedder = embedder
+        self._chroma = chroma
+        self._model = model
+        self._clock = clock
+        self._lock = lock
+        self._engine: Engine | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._opening = asyncio.Lock()
+
+    async def engine(self) -> Engine:
+        """The engine, opened where it is not. Raises as `Engine.open` and `FolderLock.acquire` do."""
+        loop = asyncio.get_running_loop()
+        if self._loop is not loop:
+            self._leave_old_loop(loop)
+        async with self._opening:
+            if self._engine is None:
+                self._engine = await self._open()
+            return self._engine
+
+    def _leave_old_loop(self, loop: asyncio.AbstractEventLoop) -> None:
+        if self._engine is not None:
+            self._engine.abandon()
+        self._engine = None
+        self._loop = loop
+        self._opening = asyncio.Lock()
+
+    async def _open(self) -> Engine:
+        settings = self._given or load_settings()
+        if self._lock is None:
+            lock = FolderLock(settings.data_dir)
+            lock.acquire()
+            self._lock = lock
+        try:
+            return await Engine.open(settings, self._parts(settings), clock=self._clock)
+        except BaseException:
+            self._release()
+            raise
+
+    def _parts(self, settings: Settings) -> Parts:
+        if self._model is None and endpoint_configured(settings):
+            self._model = open_extraction_model(settings, open_model(settings))
+        extractor = _extractor(self._model, settings) if self._model else None
+        if not self.with_index:
+            return Parts(extractor=extractor)
+        if self._embedder is None:
+            self._embedder = open_embedder(settings.embedding_model)
+        if self._chroma is None and self._embedder is not None:
+            self._chroma = ChromaIndex(settings.vector_dir)
+        return Parts(self._embedder, self._chroma, extractor)
+
+    def _release(self) -> None:
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
+
+    async def save_message(
+        self,
+        user_id: int | str,
+        role: str,
+        content: str,
+        *,
+        created_at: datetime | None = None,
+        sender: str | None = None,
+        sender_id: int | str | None = None,
+    ) -> Message:
+        """Stores a message; when this returns it is durable and can be found by keyword.
+
+        Raises ValueError for a user, role, content or time that cannot be. Characters that cannot be stored (lone
+        surrogates, NUL) are replaced.
+        """
+        new = checked_message(user_id, role, content, created_at or self._clock(), sender, sender_id)
+        return await (await self.engine()).save(new)
+
+    async def load_history_to_state(
+        self, user_id: int | str, state: UserState, state_manager: StateManager
+    ) -> int:
+        """Fills a user's state with the last messages, once. Returns how many were restored."""
+        user = checked_user(user_id)
+        if state_manager.is_history_loaded(user):
+            return 0
+        engine = await self.engine()
+        restored = await engine.storage.last_messages(user, engine.settings.max_messages)
+        unread = await engine.storage.unread_user_messages(user)
+        if state_manager.is_history_loaded(user):  # somebody else was faster while this one read
+            return 0
+        state.ai_chat_history.clear()
+        for message in restored:
+            state.add(message.role, message.content)
+        state.messages_since_fact_extract = unread
+        state_manager.mark_history_loaded(user)
+        return len(restored)
+
+    async def get_context(
+        self,
+        user_id: int | str,
+        query: str,
+        stm_size: int = 5,
+        ltm_size: int = 15,
+        *,
+        before: int | None = None,
+        now: datetime | None = None,
+    ) -> str:
+        """The context block for a question (contract.md). `before`: without that message and all after it."""
+        user = checked_user(user_id)
+        _checked_time(now)
+        engine = await self.engine()
+        recalled = await engine.recall(
+            user, checked_text(query), stm_size=stm_size, ltm_size=ltm_size, before=before
+        )
+        return recalled.block
+
+    async def recall(self, user_id: int | str, query: str, *, before: int | None = None) -> Recalled:
+        """The context block with what stands in it, sizes as the settings have them."""
+        return await (await self.engine()).recall(checked_user(user_id), checked_text(query), before=before)
+
+    async def search_memory(
+        self,
+        user_id: int | str,
+        query: str,
+        limit: int = 5,
+        *,
+        history: Sequence[str] = (),
+        now: datetime | None = None,
+    ) -> list[tuple[Message, float]]:
+        """Messages about `query` with scores of 0–1, best first. `history`: the turns before it, oldest first."""
+        user = checked_user(user_id)
+        _checked_time(now)
+        if limit < 1:
+            raise ValueError(f"limit is 1 or more, got {limit}")
+        question = Question(user, checked_text(query), history=[checked_text(turn) for turn in history])
+        return await (await self.engine()).search(question, limit)
+
+    async def get_memory_stats(self, user_id: int | str) -> dict[str, object]:
+        """Counts of what is held for a user: sessions, messages, facts, vectors."""
+        return await (await self.engine()).stats(checked_user(user_id))
+
+    async def get_facts(self, user_id: int | str, *, all_statuses: bool = False) -> list[Fact]:
+        """The user's facts, oldest first; only active ones unless `all_statuses`."""
+        return await (await self.engine()).facts(checked_user(user_id), all_statuses=all_statuses)
+
+    async def get_sessions(self, user_id: int | str) -> list[DialogSession]:
+        """The user's sessions, oldest first."""
+        return await (await self.engine()).storage.sessions(checked_user(user_id))
+
+    async def record_answer(self, event: AnswerEvent) -> None:
+        """Keeps what an answer cost and which memories it was given (K8)."""
+        await (await self.engine()).record_answer(event)
+
+    async def language(self, user_id: int | str) -> str | None:
+        """The language the user has chosen, None where none was."""
+        return await (await self.engine()).storage.language(checked_user(user_id))
+
+    async def set_language(self, user_id: int | str, language: str) -> None:
+        await (await self.engine()).storage.set_language(checked_user(user_id), language)
+
+    async def owner(self) -> int | None:
+        """Who claimed the bot with the one-time code."""
+        return await (await self.engine()).storage.owner()
+
+    async def set_owner(self, user_id: int | str) -> None:
+        await (await self.engine()).storage.set_owner(checked_user(user_id))
+
+    async def flush(self) -> None:
+        """Waits for all background work: indexing, extraction, summaries."""
+        await (await self.engine()).flush()
+
+    async def close(self) -> None:
+        """Ends the background work (it goes on at the next start) and lets go of the folder. Idempotent."""
+        engine, self._engine = self._engine, None
+        if engine is not None:
+            if self._loop is asyncio.get_running_loop():
+                await engine.close()
+            else:
+                engine.abandon()
+        if self._chroma is not None:
+            await self._chroma.close()
+        if self._embedder is not None:
+            await self._embedder.close()
+        if self._model is not None:
+            await self._model.close()
+        self._chroma = self._embedder = self._model = None
+        self._release()
+
+    async def __aenter__(self) -> Self:
+        await self.engine()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+
+class HybridMemoryManager(MemoryManager):
+    """The same with the vector index: recall by meaning and by keyword."""
+
+    with_index = True
+
+
+def _extractor(model: ChatModel, settings: Settings) -> Extractor:
+    return partial(
+        extract, model, terms=analyse, context_tokens=settings.context_tokens, count=tokens.estimate
+    )
+
+
+def checked_user(user_id: object) -> int:
+    """A user's id as int: from an int or its decimal string. Raises ValueError for anything else."""
+    if isinstance(user_id, str):
+        text = user_id.strip()
+        digits = text.removeprefix("-")
+        if digits.isascii() and digits.isdigit():
+            user_id = int(text)
+    if isinstance(user_id, bool) or not isinstance(user_id, int):
+        raise ValueError(f"user_id is a whole number or its decimal string, got {type(user_id).__name__}")
+    if not -(2**63) <= user_id < 2**63:
+        raise ValueError("user_id is too large: it has at most 63 bits")
+    return user_id
+
+
+def checked_text(text: object) -> str:
+    """Text with NUL and lone surrogates replaced, as SQLite and JSON need it. Raises ValueError for no str."""
+    if not isinstance(text, str):
+        raise ValueError(f"a text is a str, got {type(text).__name__}")
+    return text.encode("utf-8", "replace").decode("utf-8").replace("\0", "\N{REPLACEMENT CHARACTER}")
+
+
+def checked_message(
+    user_id: object,
+    role: object,
+    content: object,
+    created_at: datetime,
+    sender: str | None,
+    sender_id: int | str | None,
+) -> NewMessage:
+    """A message fit to be stored. Raises ValueError with what is wrong with it."""
+    user = checked_user(user_id)
+    if role not in ("user", "assistant"):
+        raise ValueError(f"role is 'user' or 'assistant', got {role!r}")
+    text = checked_text(content)
+    if not text.strip():
+        raise ValueError("content is empty: there is nothing to remember")
+    _checked_time(created_at)
+    return NewMessage(
+        user,
+        role,
+        text,
+        created_at,
+        checked_text(sender) if sender is not None else None,
+        checked_text(str(sender_id)) if sender_id is not None else None,
+    )
+
+
+def _checked_time(moment: datetime | None) -> None:
+    if moment is not None and (not isinstance(moment, datetime) or moment.utcoffset() is None):
+        raise ValueError("a time is a datetime with a time zone (say datetime.now(UTC))")

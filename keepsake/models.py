@@ -1,0 +1,133 @@
+"""The records that travel between the parts. Plain data: no rules, no I/O."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal
+
+Role = Literal["user", "assistant"]
+ItemKind = Literal["message", "fact"]
+Category = Literal["personal", "technical", "preferences", "projects", "relations", "events", "other"]
+FactType = Literal["fact", "preference", "event", "relation"]
+FactStatus = Literal["active", "superseded", "merged", "expired", "forgotten"]
+FactOrigin = Literal["by_hand", "extracted", "consolidated", "imported"]
+
+CATEGORIES: tuple[Category, ...] = (
+    "personal",
+    "technical",
+    "preferences",
+    "projects",
+    "relations",
+    "events",
+    "other",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One thing that was said. Times are aware and in UTC."""
+
+    id: int
+    user_id: int
+    role: Role
+    content: str
+    created_at: datetime
+    session_id: int
+    sender: str | None = None
+    sender_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DialogSession:
+    """Messages with no pause longer than the session gap between them."""
+
+    id: int
+    user_id: int
+    started_at: datetime
+    ended_at: datetime | None
+    summary: str | None
+    message_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class FactDraft:
+    """A fact as it comes out of grounding, before it is stored.
+
+    `importance` and `confidence` are 0–1, `valid_until` is the last day on which the fact holds.
+    """
+
+    content: str
+    message_ids: tuple[int, ...]
+    category: Category = "other"
+    type: FactType = "fact"
+    subject: str | None = None
+    predicate: str | None = None
+    object: str | None = None
+    topic: str | None = None
+    importance: float = 0.5
+    confidence: float = 0.5
+    vital: bool = False
+    valid_until: datetime | None = None
+    quote: str | None = None
+    origin: FactOrigin = "extracted"
+    model: str | None = None
+    prompt_version: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """Something known about a user, with where it comes from (requirements.md, F1)."""
+
+    id: int
+    user_id: int
+    content: str
+    category: Category
+    type: FactType
+    status: FactStatus
+    origin: FactOrigin
+    importance: float
+    confidence: float
+    vital: bool
+    hits: int
+    created_at: datetime
+    updated_at: datetime
+    recorded_from: datetime
+    subject: str | None = None
+    predicate: str | None = None
+    object: str | None = None
+    topic: str | None = None
+    last_hit_at: datetime | None = None
+    valid_from: datetime | None = None
+    valid_until: datetime | None = None
+    recorded_until: datetime | None = None
+    quote: str | None = None
+    model: str | None = None
+    prompt_version: str | None = None
+    message_ids: tuple[int, ...] = field(default=())
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One piece of background work, durable until it is done."""
+
+    id: int
+    kind: str
+    user_id: int | None
+    payload: dict[str, object]
+    attempts: int
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerEvent:
+    """What one answer cost and which memories it was given (K8). Latency in milliseconds."""
+
+    user_id: int
+    question_id: int | None
+    answer_id: int | None
+    model: str
+    latency_ms: int
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    error: str | None = None
+    memories: tuple[tuple[ItemKind, int, float], ...] = ()

@@ -1,0 +1,213 @@
+"""The one door to settings: environment variables, then `.env` in the working folder.
+
+Read once, when the process or a manager opens. The README's table is made from this class
+(`python -m keepsake.settings`) and a test holds the two together.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from keepsake.errors import SettingError
+
+PROJECT_DIR = Path(__file__).resolve().parent.parent
+LANGUAGES = ("en", "ru")
+LOCAL_MODEL = "Qwen2.5-Coder-1.5B-Instruct"
+
+
+def _group(name: str, default: Any, description: str, **limits: Any) -> Any:
+    return Field(default, description=description, json_schema_extra={"group": name}, **limits)
+
+
+class Settings(BaseSettings):
+    """All settings, checked. Numbers say their unit in the name or in the description."""
+
+    model_config = SettingsConfigDict(
+        env_file=".env",
+        env_file_encoding="utf-8",
+        env_ignore_empty=True,
+        extra="ignore",
+        frozen=True,
+        case_sensitive=False,
+    )
+
+    # Telegram
+    telegram_bot_token: SecretStr | None = _group(
+        "Telegram", None, "The bot's token. Without one `make run` opens the terminal chat."
+    )
+    telegram_api_url: str = _group(
+        "Telegram",
+        "https://api.telegram.org",
+        "Root of a Bot API server: methods at `URL/bot<token>/<method>`, files at `URL/file/bot<token>/<path>`.",
+        pattern=r"^https?://\S+$",
+    )
+    allowed_user_ids: Annotated[tuple[int, ...] | str, NoDecode] = _group(
+        "Telegram",
+        (),
+        "Who may talk to the bot: Telegram ids separated by commas, `*` for everyone. Empty: the first person "
+        "who sends the one-time code that the bot prints at its start becomes owner and admin.",
+    )
+    admin_user_ids: Annotated[tuple[int, ...], NoDecode] = _group(
+        "Telegram", (), "Who sees the bot's counts (never contents): Telegram ids separated by commas."
+    )
+    default_language: str = _group(
+        "Telegram", "en", f"Where a person's own language is not known: {', '.join(LANGUAGES)}."
+    )
+
+    # The model
+    openai_base_url: str | None = _group(
+        "Model", None, "Root of any OpenAI-compatible endpoint, ending in `/v1`.", pattern=r"^https?://\S+$"
+    )
+    openai_api_key: SecretStr | None = _group(
+        "Model", None, "The endpoint's key; most local servers take any."
+    )
+    openai_model: str | None = _group("Model", None, "The model's name at the endpoint.")
+    extraction_model: str | None = _group(
+        "Model", None, "The model that extracts facts, default `OPENAI_MODEL`; a smaller one serves."
+    )
+    local_model: str = _group(
+        "Model",
+        LOCAL_MODEL,
+        f"The embedded model used where no endpoint is set: `{LOCAL_MODEL}` or `none`.",
+        pattern=rf"^({LOCAL_MODEL}|none)$",
+    )
+    model_timeout_seconds: float = _group("Model", 60.0, "How long the model may be silent.", gt=0, le=3600)
+    model_retries: int = _group(
+        "Model", 2, "Tries after the first on 429, 5xx and lost connections.", ge=0, le=10
+    )
+    context_tokens: int = _group("Model", 4000, "The whole request never exceeds this.", ge=500, le=2_000_000)
+    answer_tokens: int = _group("Model", 600, "The answer's `max_tokens`.", ge=16, le=200_000)
+
+    # Memory
+    data_dir: Path = _group(
+        "Memory", PROJECT_DIR, "Holds `memory.db`, `vector_db/` and all else that is kept."
+    )
+    stm_size: int = _group("Memory", 5, "Last messages that stand in the context in full.", ge=0, le=1000)
+    ltm_size: int = _group("Memory", 15, "Messages before those, condensed.", ge=0, le=1000)
+    max_messages: int = _group(
+        "Memory", 20, "Messages kept in RAM and restored after a restart.", ge=1, le=1000
+    )
+    session_gap_minutes: float = _group(
+        "Memory", 30, "A longer pause starts a new session.", gt=0, le=100_000
+    )
+    users_in_ram: int = _group(
+        "Memory", 1000, "Users whose state stays in RAM; the least recent leaves.", ge=1
+    )
+
+    # Recall
+    embedding_model: str = _group(
+        "Recall",
+        "multilingual-e5-small",
+        "`multilingual-e5-small` (embedded, 4-bit); any other name or folder goes to sentence-transformers; "
+        "`none`: keyword only. Changing it makes all vectors anew in the background.",
+    )
+    rag_size: int = _group("Recall", 5, "Recalled messages in the context.", ge=0, le=100)
+    rag_floor: float | None = _group(
+        "Recall", None, "Scores under this are not recalled, 0–1; default: calibrated.", ge=0, le=1
+    )
+    recall_candidates: int = _group("Recall", 20, "Candidates that each route brings.", ge=1, le=1000)
+    exact_search_limit: int = _group(
+        "Recall",
+        5000,
+        "Users with at most so many vectors are searched exactly, larger ones by Chroma.",
+        ge=0,
+    )
+    vector_cache_mb: int = _group("Recall", 64, "RAM for vectors of exact search, MB over all users.", ge=0)
+
+    # Facts
+    fact_extraction_every: int = _group("Facts", 5, "Facts are extracted after so many user messages.", ge=1)
+    extraction_window: int = _group("Facts", 12, "Messages the extractor is shown at most.", ge=1, le=100)
+    facts_in_prompt: int = _group("Facts", 6, "Facts in the profile.", ge=0, le=100)
+
+    # Log
+    log_level: str = _group(
+        "Log", "INFO", "DEBUG, INFO, WARNING or ERROR.", pattern=r"^(DEBUG|INFO|WARNING|ERROR)$"
+    )
+
+    @field_validator("allowed_user_ids", mode="before")
+    @classmethod
+    def _allowed(cls, value: object) -> object:
+        return "*" if isinstance(value, str) and value.strip() == "*" else _ids(value)
+
+    @field_validator("admin_user_ids", mode="before")
+    @classmethod
+    def _admins(cls, value: object) -> object:
+        return _ids(value)
+
+    @field_validator("log_level", mode="before")
+    @classmethod
+    def _upper(cls, value: object) -> object:
+        return value.upper() if isinstance(value, str) else value
+
+    @field_validator("default_language")
+    @classmethod
+    def _known_language(cls, value: str) -> str:
+        if value not in LANGUAGES:
+            raise ValueError(f"takes {' or '.join(LANGUAGES)}")
+        return value
+
+    @property
+    def everyone_allowed(self) -> bool:
+        return self.allowed_user_ids == "*"
+
+    @property
+    def database_path(self) -> Path:
+        return self.data_dir / "memory.db"
+
+    @property
+    def vector_dir(self) -> Path:
+        return self.data_dir / "vector_db"
+
+
+def _ids(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    try:
+        return tuple(int(part) for part in value.split(",") if part.strip())
+    except ValueError as error:
+        raise ValueError("takes Telegram ids (whole numbers) separated by commas") from error
+
+
+def load_settings(**overrides: Any) -> Settings:
+    """Settings from the environment and `.env`, with `overrides` on top.
+
+    Raises SettingError with one line for the first value that cannot be: the variable, what it got, what it takes.
+    """
+    try:
+        return Settings(**overrides)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = str(first["loc"][0]).upper() if first["loc"] else "a setting"
+        takes = first["msg"].removeprefix("Value error, ")
+        shown = "" if _is_secret(name) else f" is {first['input']!r}, which cannot be"
+        raise SettingError(f"{name}{shown}: {takes[:1].lower()}{takes[1:]}") from None
+
+
+def _is_secret(name: str) -> bool:
+    return name.endswith(("_KEY", "_TOKEN"))
+
+
+def settings_table() -> str:
+    """The README's table of settings, in Markdown."""
+    rows = ["| variable | default | |", "| --- | --- | --- |"]
+    group = None
+    for name, info in Settings.model_fields.items():
+        extra = info.json_schema_extra
+        assert isinstance(extra, dict)
+        if extra["group"] != group:
+            group = extra["group"]
+            rows.append(f"| **{group}** | | |")
+        default = info.default
+        shown = {"data_dir": "the project's folder"}.get(
+            name, "" if default in (None, ()) else f"`{default}`"
+        )
+        rows.append(f"| `{name.upper()}` | {shown} | {info.description} |")
+    return "\n".join(rows)
+
+
+if __name__ == "__main__":
+    print(settings_table())

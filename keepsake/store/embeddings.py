@@ -1,0 +1,166 @@
+"""Rows of `embeddings`: the vectors themselves. Every function is a step inside a transaction of `Database`."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keepsake.models import ItemKind
+
+Vector = NDArray[np.float32]
+ItemKey = tuple[ItemKind, int]
+
+
+def queue(connection: sqlite3.Connection, user_id: int, kind: ItemKind, item_id: int) -> None:
+    """Notes that a message or fact wants a vector."""
+    connection.execute(
+        "INSERT INTO vector_queue (user_id, kind, item_id) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+        (user_id, kind, item_id),
+    )
+
+
+def queue_all(connection: sqlite3.Connection, model: str, user_id: int | None = None) -> None:
+    """Notes every message and active fact, of one user or all, that has no vector of `model`."""
+    connection.execute(
+        """
+        INSERT INTO vector_queue (user_id, kind, item_id)
+        SELECT user_id, kind, id FROM (
+            SELECT user_id, 'message' AS kind, id FROM messages
+            UNION ALL
+            SELECT user_id, 'fact', id FROM facts WHERE status = 'active') AS item
+        WHERE (:user IS NULL OR user_id = :user) AND NOT EXISTS (
+            SELECT 1 FROM embeddings AS e WHERE e.user_id = item.user_id
+            AND e.kind = item.kind AND e.item_id = item.id AND e.model = :model)
+        ON CONFLICT DO NOTHING""",
+        {"user": user_id, "model": model},
+    )
+
+
+def queued(connection: sqlite3.Connection, user_id: int, limit: int) -> list[tuple[ItemKind, int, str]]:
+    """Kind, id and text of the next items that want a vector. What is gone meanwhile has an empty text."""
+    return connection.execute(
+        "SELECT q.kind, q.item_id, coalesce(m.content, f.content, '') FROM vector_queue AS q"
+        " LEFT JOIN messages AS m ON q.kind = 'message' AND m.id = q.item_id"
+        " LEFT JOIN facts AS f ON q.kind = 'fact' AND f.id = q.item_id"
+        " WHERE q.user_id = ? LIMIT ?",
+        (user_id, limit),
+    ).fetchall()
+
+
+def users_queued(connection: sqlite3.Connection) -> list[int]:
+    return [row[0] for row in connection.execute("SELECT DISTINCT user_id FROM vector_queue")]
+
+
+def store(
+    connection: sqlite3.Connection, user_id: int, model: str, rows: Iterable[tuple[ItemKind, int, Vector]]
+) -> list[ItemKey]:
+    """Writes vectors, each only where its message or fact still stands. Returns those that were written."""
+    written: list[ItemKey] = []
+    for kind, item_id, vector in rows:
+        connection.execute(
+            "DELETE FROM vector_queue WHERE user_id = ? AND kind = ? AND item_id = ?",
+            (user_id, kind, item_id),
+        )
+        table = "messages" if kind == "message" else "facts"
+        changed = connection.execute(
+            "INSERT INTO embeddings (user_id, kind, item_id, model, vector)"
+            f" SELECT user_id, ?, id, ?, ? FROM {table} WHERE id = ? AND user_id = ?"
+            " ON CONFLICT (user_id, kind, item_id) DO UPDATE"
+            " SET model = excluded.model, vector = excluded.vector, in_chroma = 0",
+            (kind, model, vector.astype("<f4", copy=False).tobytes(), item_id, user_id),
+        ).rowcount
+        if changed:
+            written.append((kind, item_id))
+    return written
+
+
+def load(
+    connection: sqlite3.Connection,
+    user_id: int,
+    model: str,
+    *,
+    only_pending: bool = False,
+    limit: int = -1,
+) -> tuple[list[ItemKey], Vector]:
+    """Keys and vectors (n, dimension) of a user, oldest first; `only_pending`: those that Chroma does not hold yet.
+
+    `limit`: at most so many; -1 for all.
+    """
+    condition = " AND in_chroma = 0" if only_pending else ""
+    rows = connection.execute(
+        f"SELECT kind, item_id, vector FROM embeddings WHERE user_id = ? AND model = ?{condition}"
+        " ORDER BY id LIMIT ?",
+        (user_id, model, limit),
+    ).fetchall()
+    return [(row[0], row[1]) for row in rows], _matrix([row[2] for row in rows])
+
+
+def load_some(
+    connection: sqlite3.Connection, user_id: int, model: str, keys: Sequence[ItemKey]
+) -> dict[ItemKey, Vector]:
+    """Vectors of these messages and facts, as far as there are any."""
+    found: dict[ItemKey, Vector] = {}
+    for kind, item_id in keys:
+        row = connection.execute(
+            "SELECT vector FROM embeddings WHERE user_id = ? AND kind = ? AND item_id = ? AND model = ?",
+            (user_id, kind, item_id, model),
+        ).fetchone()
+        if row:
+            found[kind, item_id] = np.frombuffer(row[0], dtype="<f4")
+    return found
+
+
+def mark_in_chroma(connection: sqlite3.Connection, user_id: int, keys: Sequence[ItemKey]) -> None:
+    connection.executemany(
+        "UPDATE embeddings SET in_chroma = 1 WHERE user_id = ? AND kind = ? AND item_id = ?",
+        [(user_id, kind, item_id) for kind, item_id in keys],
+    )
+
+
+def forget_chroma(connection: sqlite3.Connection, user_id: int | None = None) -> list[int]:
+    """Chroma has lost its vectors, of one user or all: they wait to be handed over again. Returns whose."""
+    condition, values = ("", ()) if user_id is None else (" AND user_id = ?", (user_id,))
+    users = [
+        row[0]
+        for row in connection.execute(f"SELECT DISTINCT user_id FROM embeddings WHERE 1{condition}", values)
+    ]
+    connection.execute(f"UPDATE embeddings SET in_chroma = 0 WHERE in_chroma = 1{condition}", values)
+    return users
+
+
+def users_pending_for_chroma(connection: sqlite3.Connection) -> list[int]:
+    return [
+        row[0] for row in connection.execute("SELECT DISTINCT user_id FROM embeddings WHERE in_chroma = 0")
+    ]
+
+
+def delete(connection: sqlite3.Connection, user_id: int) -> None:
+    """Takes away a user's vectors, so that they are made anew."""
+    connection.execute("DELETE FROM embeddings WHERE user_id = ?", (user_id,))
+
+
+def count(connection: sqlite3.Connection, user_id: int, model: str | None = None) -> int:
+    """Vectors held for the user; with `model`, only those it made."""
+    row = connection.execute(
+        "SELECT count(*) FROM embeddings WHERE user_id = ? AND (?2 IS NULL OR model = ?2)", (user_id, model)
+    ).fetchone()
+    return int(row[0])
+
+
+def count_up_to(connection: sqlite3.Connection, user_id: int, model: str, limit: int) -> int:
+    """Vectors of the user by `model`, counted no further than `limit`."""
+    row = connection.execute(
+        "SELECT count(*) FROM (SELECT 1 FROM embeddings WHERE user_id = ? AND model = ? LIMIT ?)",
+        (user_id, model, limit),
+    ).fetchone()
+    return int(row[0])
+
+
+def _matrix(blobs: list[Any]) -> Vector:
+    if not blobs:
+        return np.empty((0, 0), dtype=np.float32)
+    return np.frombuffer(b"".join(blobs), dtype="<f4").reshape(len(blobs), -1)

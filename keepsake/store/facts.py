@@ -1,0 +1,136 @@
+"""Rows of `facts` and `fact_sources`. Every function is a step inside a transaction of `Database`."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from keepsake.clock import from_micros, to_micros
+from keepsake.models import Fact, FactDraft
+
+_COLUMNS = (
+    "id, user_id, content, category, type, status, origin, importance, confidence, vital, hits, created_at,"
+    " updated_at, recorded_from, subject, predicate, object, topic, last_hit_at, valid_from, valid_until,"
+    " recorded_until, quote, model, prompt_version"
+)
+_SOURCES = "(SELECT group_concat(message_id) FROM fact_sources WHERE fact_id = facts.id)"
+
+
+def insert(connection: sqlite3.Connection, user_id: int, draft: FactDraft, now: int) -> int | None:
+    """Stores a fact with its sources. None where the very same content is active already: it gains the sources.
+
+    Sources that are not the user's own messages are left out.
+    """
+    known = connection.execute(
+        "SELECT id FROM facts WHERE user_id = ? AND status = 'active' AND content = ?",
+        (user_id, draft.content),
+    ).fetchone()
+    if known:
+        _add_sources(connection, user_id, known[0], draft.message_ids)
+        connection.execute(
+            "UPDATE facts SET updated_at = ?, confidence = max(confidence, ?) WHERE id = ?",
+            (now, draft.confidence, known[0]),
+        )
+        return None
+    values: dict[str, object] = {
+        "user_id": user_id,
+        "content": draft.content,
+        "category": draft.category,
+        "type": draft.type,
+        "origin": draft.origin,
+        "importance": draft.importance,
+        "confidence": draft.confidence,
+        "vital": int(draft.vital),
+        "subject": draft.subject,
+        "predicate": draft.predicate,
+        "object": draft.object,
+        "topic": draft.topic,
+        "created_at": now,
+        "updated_at": now,
+        "valid_until": to_micros(draft.valid_until) if draft.valid_until else None,
+        "recorded_from": now,
+        "quote": draft.quote,
+        "model": draft.model,
+        "prompt_version": draft.prompt_version,
+    }
+    marks = ", ".join(f":{name}" for name in values)
+    fact_id = connection.execute(
+        f"INSERT INTO facts ({', '.join(values)}) VALUES ({marks})", values
+    ).lastrowid
+    assert fact_id is not None
+    _add_sources(connection, user_id, fact_id, draft.message_ids)
+    return fact_id
+
+
+def _add_sources(
+    connection: sqlite3.Connection, user_id: int, fact_id: int, message_ids: Sequence[int]
+) -> None:
+    connection.executemany(
+        "INSERT INTO fact_sources (fact_id, message_id, user_id)"
+        " SELECT ?, id, user_id FROM messages WHERE id = ? AND user_id = ? ON CONFLICT DO NOTHING",
+        [(fact_id, message_id, user_id) for message_id in message_ids],
+    )
+
+
+def of_user(connection: sqlite3.Connection, user_id: int, *, all_statuses: bool = False) -> list[Fact]:
+    """The user's facts, oldest first; only active ones unless `all_statuses`."""
+    condition = "" if all_statuses else " AND status = 'active'"
+    rows = connection.execute(
+        f"SELECT {_COLUMNS}, {_SOURCES} FROM facts WHERE user_id = ?{condition} ORDER BY id", (user_id,)
+    )
+    return [_fact(row) for row in rows]
+
+
+def add_hits(connection: sqlite3.Connection, user_id: int, fact_ids: Iterable[int], now: int) -> None:
+    """Counts that these facts were put into an answer (requirements.md, R2)."""
+    connection.executemany(
+        "UPDATE facts SET hits = hits + 1, last_hit_at = ? WHERE id = ? AND user_id = ?",
+        [(now, fact_id, user_id) for fact_id in fact_ids],
+    )
+
+
+def cursor(connection: sqlite3.Connection, user_id: int) -> int:
+    """The id of the last message that extraction has read."""
+    row = connection.execute("SELECT fact_cursor FROM users WHERE user_id = ?", (user_id,)).fetchone()
+    return row[0] if row else 0
+
+
+def move_cursor(connection: sqlite3.Connection, user_id: int, message_id: int) -> None:
+    connection.execute(
+        "UPDATE users SET fact_cursor = max(fact_cursor, ?) WHERE user_id = ?", (message_id, user_id)
+    )
+
+
+def _fact(row: tuple[Any, ...]) -> Fact:
+    def moment(value: int | None) -> Any:
+        return from_micros(value) if value is not None else None
+
+    return Fact(
+        id=row[0],
+        user_id=row[1],
+        content=row[2],
+        category=row[3],
+        type=row[4],
+        status=row[5],
+        origin=row[6],
+        importance=row[7],
+        confidence=row[8],
+        vital=bool(row[9]),
+        hits=row[10],
+        created_at=from_micros(row[11]),
+        updated_at=from_micros(row[12]),
+        recorded_from=from_micros(row[13]),
+        subject=row[14],
+        predicate=row[15],
+        object=row[16],
+        topic=row[17],
+        last_hit_at=moment(row[18]),
+        valid_from=moment(row[19]),
+        valid_until=moment(row[20]),
+        recorded_until=moment(row[21]),
+        quote=row[22],
+        model=row[23],
+        prompt_version=row[24],
+        message_ids=tuple(sorted(int(part) for part in row[25].split(","))) if row[25] else (),
+    )

@@ -1,0 +1,160 @@
+"""Rows of `sessions`, `messages` and `keywords`. Every function is a step inside a transaction of `Database`."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from keepsake.clock import from_micros, to_micros
+from keepsake.models import DialogSession, Message, Role
+
+_COLUMNS = "id, user_id, role, content, created_at, session_id, sender, sender_id"
+_VARIABLES_MAX = 500  # ids in one statement, well under SQLite's limit
+
+
+@dataclass(frozen=True, slots=True)
+class NewMessage:
+    """A checked message on its way in."""
+
+    user_id: int
+    role: Role
+    content: str
+    created_at: datetime
+    sender: str | None = None
+    sender_id: str | None = None
+
+
+def insert(
+    connection: sqlite3.Connection, new: NewMessage, terms: Sequence[str], session_gap_micros: int
+) -> Message:
+    """Stores a message with its keywords, in the open session or in a new one."""
+    created = to_micros(new.created_at)
+    session_id = _session_for(connection, new.user_id, created, len(terms), session_gap_micros)
+    row = (new.user_id, session_id, new.role, new.content, new.sender, new.sender_id, created)
+    message_id = connection.execute(
+        "INSERT INTO messages (user_id, session_id, role, content, sender, sender_id, created_at)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?)",
+        row,
+    ).lastrowid
+    assert message_id is not None
+    insert_keywords(connection, message_id, new.user_id, terms)
+    return Message(
+        message_id,
+        new.user_id,
+        new.role,
+        new.content,
+        from_micros(created),
+        session_id,
+        new.sender,
+        new.sender_id,
+    )
+
+
+def _session_for(connection: sqlite3.Connection, user_id: int, created: int, terms: int, gap: int) -> int:
+    row = connection.execute(
+        "SELECT id, last_at FROM sessions WHERE user_id = ? ORDER BY id DESC LIMIT 1", (user_id,)
+    ).fetchone()
+    if row and abs(created - row[1]) <= gap:
+        connection.execute(
+            "UPDATE sessions SET last_at = max(last_at, ?), message_count = message_count + 1,"
+            " term_count = term_count + ? WHERE id = ?",
+            (created, terms, row[0]),
+        )
+        session_id: int = row[0]
+        return session_id
+    if row:
+        connection.execute(
+            "UPDATE sessions SET ended_at = last_at WHERE id = ? AND ended_at IS NULL", (row[0],)
+        )
+    inserted = connection.execute(
+        "INSERT INTO sessions (user_id, started_at, last_at, message_count, term_count) VALUES (?, ?, ?, 1, ?)",
+        (user_id, created, created, terms),
+    ).lastrowid
+    assert inserted is not None
+    return inserted
+
+
+def insert_keywords(
+    connection: sqlite3.Connection, message_id: int, user_id: int, terms: Sequence[str]
+) -> None:
+    """Puts a message into the keyword index. Each term carries its owner, so no list of places is shared."""
+    joined = " ".join(f"{user_id}:{term}" for term in terms)
+    connection.execute(
+        "INSERT INTO keywords (message_id, user_id, terms, length) VALUES (?, ?, ?, ?)",
+        (message_id, user_id, joined, len(terms)),
+    )
+    connection.execute("INSERT INTO keyword_index (rowid, terms) VALUES (?, ?)", (message_id, joined))
+
+
+def last(
+    connection: sqlite3.Connection, user_id: int, limit: int, before: int | None = None
+) -> list[Message]:
+    """The newest `limit` messages, oldest first; with `before`, only those with a smaller id."""
+    rows = connection.execute(
+        f"SELECT {_COLUMNS} FROM messages WHERE user_id = ? AND id < ? ORDER BY id DESC LIMIT ?",
+        (user_id, before if before is not None else 2**63 - 1, limit),
+    ).fetchall()
+    return [_message(row) for row in reversed(rows)]
+
+
+def after(connection: sqlite3.Connection, user_id: int, cursor: int, limit: int) -> list[Message]:
+    """The first `limit` messages with an id greater than `cursor`, oldest first."""
+    rows = connection.execute(
+        f"SELECT {_COLUMNS} FROM messages WHERE user_id = ? AND id > ? ORDER BY id LIMIT ?",
+        (user_id, cursor, limit),
+    ).fetchall()
+    return [_message(row) for row in rows]
+
+
+def by_ids(connection: sqlite3.Connection, user_id: int, ids: Iterable[int]) -> dict[int, Message]:
+    """Those of the messages that are the user's, by id."""
+    found: dict[int, Message] = {}
+    wanted = list(ids)
+    for start in range(0, len(wanted), _VARIABLES_MAX):
+        part = wanted[start : start + _VARIABLES_MAX]
+        marks = ", ".join("?" * len(part))
+        rows = connection.execute(
+            f"SELECT {_COLUMNS} FROM messages WHERE user_id = ? AND id IN ({marks})", (user_id, *part)
+        )
+        found.update((row[0], _message(row)) for row in rows)
+    return found
+
+
+def count_user_after(connection: sqlite3.Connection, user_id: int, cursor: int) -> int:
+    """How many of the user's own messages came after `cursor`."""
+    row = connection.execute(
+        "SELECT count(*) FROM messages WHERE user_id = ? AND id > ? AND role = 'user'", (user_id, cursor)
+    ).fetchone()
+    return int(row[0])
+
+
+def sessions(connection: sqlite3.Connection, user_id: int) -> list[DialogSession]:
+    """The user's sessions, oldest first."""
+    rows = connection.execute(
+        "SELECT id, user_id, started_at, ended_at, summary, message_count FROM sessions"
+        " WHERE user_id = ? ORDER BY id",
+        (user_id,),
+    )
+    return [
+        DialogSession(
+            row[0], row[1], from_micros(row[2]), from_micros(row[3]) if row[3] else None, row[4], row[5]
+        )
+        for row in rows
+    ]
+
+
+def counts(connection: sqlite3.Connection, user_id: int) -> dict[str, int]:
+    """Sessions, messages and active facts of a user."""
+    row = connection.execute(
+        "SELECT (SELECT count(*) FROM sessions WHERE user_id = :user),"
+        " (SELECT count(*) FROM messages WHERE user_id = :user),"
+        " (SELECT count(*) FROM facts WHERE user_id = :user AND status = 'active')",
+        {"user": user_id},
+    ).fetchone()
+    return {"total_sessions": row[0], "total_messages": row[1], "total_facts": row[2]}
+
+
+def _message(row: tuple[int, int, Role, str, int, int, str | None, str | None]) -> Message:
+    return Message(row[0], row[1], row[2], row[3], from_micros(row[4]), row[5], row[6], row[7])

@@ -1,0 +1,162 @@
+"""SQLiteMemoryStorage: the truth about every user, as coroutines over one `Database`."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from pathlib import Path
+
+from keepsake.clock import Clock, system_clock, to_micros
+from keepsake.models import AnswerEvent, DialogSession, Fact, FactDraft, Message
+from keepsake.store import embeddings, events, facts, jobs, messages, users
+from keepsake.store.database import Database
+from keepsake.store.messages import NewMessage
+
+EMBED, CHROMA, EXTRACT = "embed", "chroma", "extract"
+OWNER = "owner"
+
+Analyse = Callable[[str], Sequence[str]]
+
+
+class SQLiteMemoryStorage:
+    """Messages, sessions, facts and events of every user in one memory.db.
+
+    `analyse` turns a text into the terms of the keyword index; it runs on the database's thread.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        *,
+        analyse: Analyse,
+        session_gap: timedelta = timedelta(minutes=30),
+        extraction_every: int = 5,
+        with_vectors: bool = True,
+        clock: Clock = system_clock,
+    ) -> None:
+        self.database = database
+        self._analyse = analyse
+        self._gap = session_gap // timedelta(microseconds=1)
+        self._extraction_every = extraction_every
+        self._with_vectors = with_vectors
+        self._clock = clock
+
+    @classmethod
+    async def open(cls, path: Path, *, analyse: Analyse, **options: object) -> SQLiteMemoryStorage:
+        """Opens or makes memory.db at `path`. Raises DatabaseError."""
+        return cls(await Database.open(path), analyse=analyse, **options)  # type: ignore[arg-type]
+
+    async def close(self) -> None:
+        await self.database.close()
+
+    def now_micros(self) -> int:
+        return to_micros(self._clock())
+
+    async def save_message(self, new: NewMessage) -> Message:
+        """Stores a message and, in the same transaction, the background work it asks for."""
+        return await self.database.write(self._save_message, new)
+
+    def _save_message(self, connection: sqlite3.Connection, new: NewMessage) -> Message:
+        now = self.now_micros()
+        users.ensure(connection, new.user_id, now)
+        message = messages.insert(connection, new, self._analyse(new.content), self._gap)
+        key = str(new.user_id)
+        if self._with_vectors:
+            embeddings.queue(connection, new.user_id, "message", message.id)
+            jobs.enqueue(connection, EMBED, key, now, user_id=new.user_id)
+        if new.role == "user" and self._extraction_is_due(connection, new.user_id):
+            jobs.enqueue(connection, EXTRACT, key, now, user_id=new.user_id)
+        return message
+
+    def _extraction_is_due(self, connection: sqlite3.Connection, user_id: int) -> bool:
+        unread = messages.count_user_after(connection, user_id, facts.cursor(connection, user_id))
+        return unread >= self._extraction_every
+
+    async def last_messages(self, user_id: int, limit: int, before: int | None = None) -> list[Message]:
+        """The newest `limit` messages, oldest first; with `before`, only those with a smaller id."""
+        return await self.database.read(messages.last, user_id, limit, before)
+
+    async def unread_user_messages(self, user_id: int) -> int:
+        """How many of the user's own messages extraction has not read yet."""
+        return await self.database.read(
+            lambda connection: messages.count_user_after(
+                connection, user_id, facts.cursor(connection, user_id)
+            )
+        )
+
+    async def sessions(self, user_id: int) -> list[DialogSession]:
+        """The user's sessions, oldest first."""
+        return await self.database.read(messages.sessions, user_id)
+
+    async def facts(self, user_id: int, *, all_statuses: bool = False) -> list[Fact]:
+        """The user's facts, oldest first; only active ones unless `all_statuses`."""
+        return await self.database.read(facts.of_user, user_id, all_statuses=all_statuses)
+
+    async def extraction_window(self, user_id: int, size: int) -> tuple[list[Message], int | None]:
+        """The messages to extract facts from, and the id of the last unread one (None: nothing is unread).
+
+        At most `size`: the unread ones, before them as many of those read already as there is room for.
+        """
+        return await self.database.read(_extraction_window, user_id, size)
+
+    def store_extracted(
+        self, connection: sqlite3.Connection, user_id: int, drafts: Sequence[FactDraft], read_to: int
+    ) -> list[int]:
+        """Facts and cursor in one step of a transaction: a crash repeats the work, never loses or doubles it."""
+        now = self.now_micros()
+        stored = [
+            fact_id
+            for draft in drafts
+            if (fact_id := facts.insert(connection, user_id, draft, now)) is not None
+        ]
+        facts.move_cursor(connection, user_id, read_to)
+        key = str(user_id)
+        if stored and self._with_vectors:
+            for fact_id in stored:
+                embeddings.queue(connection, user_id, "fact", fact_id)
+            jobs.enqueue(connection, EMBED, key, now, user_id=user_id)
+        if self._extraction_is_due(connection, user_id):
+            jobs.enqueue(connection, EXTRACT, key, now, user_id=user_id)
+        return stored
+
+    async def record_answer(self, event: AnswerEvent) -> None:
+        """Keeps what an answer cost, and counts a hit for each fact it was given."""
+        await self.database.write(self._record_answer, event)
+
+    def _record_answer(self, connection: sqlite3.Connection, event: AnswerEvent) -> None:
+        now = self.now_micros()
+        users.ensure(connection, event.user_id, now)
+        events.insert(connection, event, now)
+        if event.error is None:
+            facts.add_hits(
+                connection, event.user_id, [item for kind, item, _ in event.memories if kind == "fact"], now
+            )
+
+    async def counts(self, user_id: int) -> dict[str, int]:
+        return await self.database.read(messages.counts, user_id)
+
+    async def language(self, user_id: int) -> str | None:
+        """The language the user has chosen, None where none was."""
+        return await self.database.read(users.language, user_id)
+
+    async def set_language(self, user_id: int, language: str) -> None:
+        await self.database.write(users.set_language, user_id, language, self.now_micros())
+
+    async def owner(self) -> int | None:
+        """Who claimed the bot with the one-time code."""
+        value = await self.database.read(users.get_meta, OWNER)
+        return int(value) if value is not None else None
+
+    async def set_owner(self, user_id: int) -> None:
+        await self.database.write(users.set_meta, OWNER, str(user_id))
+
+
+def _extraction_window(
+    connection: sqlite3.Connection, user_id: int, size: int
+) -> tuple[list[Message], int | None]:
+    unread = messages.after(connection, user_id, facts.cursor(connection, user_id), size)
+    if not unread:
+        return [], None
+    read = messages.last(connection, user_id, size - len(unread), before=unread[0].id)
+    return read + unread, unread[-1].id

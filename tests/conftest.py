@@ -1,0 +1,39 @@
+"""Every test gets a home, a working folder and an environment of its own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from keepsake.settings import Settings, load_settings
+
+_KEPT = {"PATH", "LANG", "LC_ALL", "TMPDIR", "OMP_NUM_THREADS", "PYTHONPATH", "VIRTUAL_ENV", "XDG_CACHE_HOME"}
+
+
+@pytest.fixture(autouse=True)
+def _clean_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """No setting of the machine reaches a test, and none of a test stays behind."""
+    for name in set(os.environ) - _KEPT:
+        if not name.startswith(("PYTEST_", "COVERAGE", "COV_")):
+            monkeypatch.delenv(name)
+    (tmp_path / "work").mkdir()
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("LOCAL_MODEL", "none")
+    monkeypatch.chdir(tmp_path / "work")
+    yield
+
+
+@pytest.fixture
+def data_dir(tmp_path: Path) -> Path:
+    """The folder that DATA_DIR names; nothing is in it yet."""
+    return tmp_path / "data"
+
+
+@pytest.fixture
+def settings(data_dir: Path) -> Settings:
+    """Default settings over `data_dir`."""
+    return load_settings()

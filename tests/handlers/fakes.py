@@ -1,0 +1,215 @@
+"""A memory in RAM, a model with queued answers, a chat that records: real classes that keep the contracts."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any, Literal
+
+from bot_models.user_state import StateManager, UserState
+from keepsake.access import Access
+from keepsake.assistant import Assistant, Button
+from keepsake.llm.client import Turn
+from keepsake.models import AnswerEvent, Fact, ItemKind, Message
+from keepsake.settings import load_settings
+
+START = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class FakeRecalled:
+    block: str
+    memories: tuple[tuple[ItemKind, int, float], ...]
+
+
+class FakeMemory:
+    """Keeps messages in a list. What is found shares a word with the question."""
+
+    def __init__(self) -> None:
+        self.messages: list[Message] = []
+        self.known_facts: list[Fact] = []
+        self.answers: list[AnswerEvent] = []
+        self.languages: dict[int, str] = {}
+        self.the_owner: int | None = None
+        self.loads: list[int] = []
+        self.flushed = 0
+        self.failure: Exception | None = None
+
+    async def save_message(
+        self,
+        user_id: int | str,
+        role: str,
+        content: str,
+        *,
+        created_at: datetime | None = None,
+        sender: str | None = None,
+        sender_id: str | None = None,
+    ) -> Message:
+        self._fail()
+        assert role in ("user", "assistant")
+        assert content.strip(), "an empty message is never saved"
+        number = len(self.messages) + 1
+        said = "user" if role == "user" else "assistant"
+        message = Message(
+            id=number,
+            user_id=int(user_id),
+            role=said,  # type: ignore[arg-type]
+            content=content,
+            created_at=created_at or START + timedelta(minutes=number),
+            session_id=1,
+            sender=sender,
+            sender_id=sender_id,
+        )
+        self.messages.append(message)
+        return message
+
+    async def load_history_to_state(
+        self, user_id: int | str, state: UserState, state_manager: StateManager
+    ) -> int:
+        self.loads.append(int(user_id))
+        mine = self._of(user_id)[-state.max_messages :]
+        for message in mine:
+            state.add(message.role, message.content)
+        state_manager.mark_history_loaded(user_id)
+        return len(mine)
+
+    async def recall(self, user_id: int | str, query: str, *, before: int | None) -> FakeRecalled:
+        self._fail()
+        past = [message for message in self._of(user_id) if before is None or message.id < before]
+        found = self._found(past, query)
+        block = "\n".join(["BLOCK", *(message.content for message in past)]) if past else ""
+        return FakeRecalled(block, tuple(("message", message.id, score) for message, score in found))
+
+    async def search_memory(
+        self, user_id: int | str, query: str, limit: int = 5
+    ) -> list[tuple[Message, float]]:
+        return self._found(self._of(user_id), query)[:limit]
+
+    async def get_memory_stats(self, user_id: int | str) -> dict[str, Any]:
+        return {
+            "total_sessions": 1,
+            "total_messages": len(self._of(user_id)),
+            "total_facts": len(self.known_facts),
+            "hybrid_mode": True,
+            "vector_documents": len(self._of(user_id)),
+            "vector_model": "tiny",
+        }
+
+    async def get_facts(self, user_id: int | str) -> list[Fact]:
+        return self.known_facts
+
+    async def record_answer(self, event: AnswerEvent) -> None:
+        self.answers.append(event)
+
+    async def language(self, user_id: int | str) -> str | None:
+        return self.languages.get(int(user_id))
+
+    async def set_language(self, user_id: int | str, language: str) -> None:
+        self.languages[int(user_id)] = language
+
+    async def owner(self) -> int | None:
+        return self.the_owner
+
+    async def set_owner(self, user_id: int | str) -> None:
+        self.the_owner = int(user_id)
+
+    async def flush(self) -> None:
+        self.flushed += 1
+
+    def _of(self, user_id: int | str) -> list[Message]:
+        return [message for message in self.messages if message.user_id == int(user_id)]
+
+    def _found(self, messages: list[Message], query: str) -> list[tuple[Message, float]]:
+        words = set(query.lower().split())
+        return [(m, 0.9) for m in messages if words & set(m.content.lower().split())]
+
+    def _fail(self) -> None:
+        if self.failure is not None:
+            raise self.failure
+
+
+@dataclass(frozen=True)
+class FakeUsage:
+    prompt_tokens: int | None = 11
+    completion_tokens: int | None = 3
+
+
+@dataclass
+class FakeAnswer:
+    pieces: Iterable[str | Exception]
+    text: str = ""
+    usage: FakeUsage = field(default_factory=FakeUsage)
+
+    async def __aiter__(self) -> AsyncIterator[str]:
+        for piece in self.pieces:
+            if isinstance(piece, Exception):
+                raise piece
+            self.text += piece
+            yield piece
+
+
+class FakeModel:
+    """Gives the queued answers, each a list of pieces and errors, and keeps the requests; then echoes."""
+
+    def __init__(self, *answers: Iterable[str | Exception], weak: bool = False) -> None:
+        self.name = "fake-1"
+        self.weak = weak
+        self.requests: list[Sequence[Turn]] = []
+        self._answers = deque(answers)
+
+    def stream(self, turns: Sequence[Turn]) -> FakeAnswer:
+        self.requests.append(turns)
+        return FakeAnswer(self._answers.popleft() if self._answers else ["echo: ", turns[-1].content])
+
+
+class RecordingChat:
+    """Keeps what it was told to show."""
+
+    kind: Literal["telegram", "terminal"]
+
+    def __init__(self, user_id: int = 7, kind: Literal["telegram", "terminal"] = "telegram") -> None:
+        self.user_id = user_id
+        self.kind = kind
+        self.language = "en"
+        self.sender: str | None = None
+        self.sender_id: str | None = None
+        self.shown: list[str] = []
+        self.notes: list[str] = []
+        self.buttons: list[Button] = []
+        self.typed = 0
+
+    async def send(self, text: str, buttons: Sequence[Button] = ()) -> None:
+        self.shown.append(text)
+        self.buttons.extend(buttons)
+
+    async def note(self, text: str) -> None:
+        self.notes.append(text)
+
+    async def stream(self, pieces: AsyncIterator[str]) -> None:
+        text = ""
+        try:
+            async for piece in pieces:
+                text += piece
+        finally:
+            if text:
+                self.shown.append(text)
+
+    @asynccontextmanager
+    async def typing(self) -> AsyncIterator[None]:
+        self.typed += 1
+        yield
+
+
+def an_assistant(memory: FakeMemory, model: FakeModel | None, **settings: Any) -> Assistant:
+    """The real Assistant over fake parts. Settings come from the arguments alone."""
+    chosen = load_settings(_env_file=None, **settings)
+    return Assistant(
+        settings=chosen,
+        memory=memory,
+        model=model,
+        states=StateManager(max_messages=chosen.max_messages),
+        access=Access(chosen, memory.the_owner),
+    )

@@ -1,0 +1,198 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from handlers import COMMANDS, press, receive, turn_away
+from handlers.dispatch import parse_command
+from handlers.facts import SHOWN
+from handlers.search import snippet
+from keepsake.locales import translate
+from keepsake.models import Category, Fact
+from tests.handlers.fakes import FakeMemory, FakeModel, RecordingChat, an_assistant
+
+DAY = datetime(2026, 3, 11, tzinfo=UTC)
+
+
+def a_fact(number: int, content: str, category: Category = "personal") -> Fact:
+    return Fact(
+        id=number,
+        user_id=7,
+        content=content,
+        category=category,
+        type="fact",
+        status="active",
+        origin="extracted",
+        importance=0.5,
+        confidence=0.92,
+        vital=False,
+        hits=0,
+        created_at=DAY,
+        updated_at=DAY,
+        recorded_from=DAY,
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "command"),
+    [
+        ("/stats", ("stats", "")),
+        ("  /Stats@keepsake_bot ", ("stats", "")),
+        ("/search two\nwords ", ("search", "two\nwords")),
+        ("/usr/bin/env", None),
+        ("/ hm", None),
+        ("//", None),
+        ("what is /stats", None),
+        ("/12", None),
+        ("", None),
+    ],
+)
+def test_what_is_a_command(text: str, command: tuple[str, str] | None) -> None:
+    assert parse_command(text) == command
+
+
+async def shown(text: str, memory: FakeMemory | None = None, chat: RecordingChat | None = None) -> str:
+    chat = chat or RecordingChat()
+    await receive(an_assistant(memory or FakeMemory(), FakeModel()), chat, text)
+    return "\n".join(chat.shown)
+
+
+@pytest.mark.parametrize("language", ["en", "ru"])
+@pytest.mark.parametrize("name", COMMANDS)
+async def test_every_command_answers_in_every_language_and_is_never_kept(name: str, language: str) -> None:
+    memory = FakeMemory()
+    memory.languages[7] = language
+    assert await shown(f"/{name}", memory)
+    assert translate(language, "something-went-wrong") not in await shown(f"/{name}", memory)
+    assert memory.messages == []
+
+
+async def test_help_lists_every_command_with_a_line() -> None:
+    text = await shown("/help")
+    for name in COMMANDS:
+        assert f"/{name} — {translate('en', f'command-{name}')}" in text
+    assert "/exit" not in text
+    assert "/exit" in await shown("/help", chat=RecordingChat(kind="terminal"))
+
+
+async def test_an_unknown_command_gets_a_line_and_reaches_nobody() -> None:
+    memory = FakeMemory()
+    assert await shown("/dance now", memory) == "I do not know /dance. /help lists what I know."
+    assert memory.messages == []
+
+
+async def test_what_somebody_else_wrote_is_no_command() -> None:
+    memory, chat = FakeMemory(), RecordingChat()
+    chat.sender = "Mallory"
+    await shown("/stats", memory, chat)
+    assert memory.messages[0].content == "/stats"
+
+
+async def test_stats_counts_what_is_remembered() -> None:
+    memory = FakeMemory()
+    await memory.save_message(7, "user", "hi")
+    assert await shown("/stats", memory) == (
+        "What is remembered:\n• 1 message\n• 1 conversation\n• 0 facts\n• 1 vector (tiny)"
+    )
+
+
+async def test_context_shows_the_block_for_the_last_message() -> None:
+    memory = FakeMemory()
+    await memory.save_message(7, "user", "I like tea")
+    assert await shown("/context", memory) == "BLOCK\nI like tea"
+    assert await shown("/context", FakeMemory()) == translate("en", "context-empty")
+
+
+async def test_search_lists_date_speaker_and_beginning() -> None:
+    memory = FakeMemory()
+    await memory.save_message(7, "user", "green tea " * 40)
+    await memory.save_message(7, "assistant", "coffee")
+    text = await shown("/search tea", memory)
+    assert text.startswith("What I found:\n• 2026-03-01, you: green tea green")
+    assert text.endswith("…")
+    assert await shown("/search", memory) == translate("en", "search-usage")
+    assert await shown("/search bicycles", memory) == translate("en", "search-nothing")
+
+
+async def test_the_floor_and_the_limit_of_a_search() -> None:
+    memory = FakeMemory()
+    for _ in range(8):
+        await memory.save_message(7, "user", "tea")
+    assert len((await shown("/search tea", memory)).splitlines()) == 6
+    app, chat = an_assistant(memory, FakeModel(), rag_floor=0.95), RecordingChat()
+    await receive(app, chat, "/search tea")
+    assert chat.shown == [translate("en", "search-nothing")]
+
+
+def test_a_snippet_is_one_line_cut_at_a_word_where_there_is_one() -> None:
+    assert snippet("a\n b") == "a b"
+    assert snippet("one two three", 10) == "one two…"
+    assert snippet("字" * 20, 10) == "字" * 10 + "…"
+
+
+async def test_facts_stand_under_their_category() -> None:
+    memory = FakeMemory()
+    memory.known_facts = [a_fact(1, "Lives in Angarsk"), a_fact(2, "Uses vim", "technical")]
+    memory.known_facts.append(a_fact(3, "Has a cat"))
+    assert await shown("/facts", memory) == (
+        "What I know about you:\n[personal]\n"
+        "• Lives in Angarsk (confidence 0.92, updated 2026-03-11)\n"
+        "• Has a cat (confidence 0.92, updated 2026-03-11)\n"
+        "[technical]\n• Uses vim (confidence 0.92, updated 2026-03-11)"
+    )
+
+
+async def test_a_long_list_of_facts_says_how_many_more_there_are() -> None:
+    memory = FakeMemory()
+    memory.known_facts = [a_fact(number, f"Fact {number}") for number in range(SHOWN + 2)]
+    memory.languages[7] = "ru"
+    text = await shown("/facts", memory)
+    assert text.endswith("… и ещё 2 факта.")
+
+
+async def test_the_language_is_offered_chosen_and_kept() -> None:
+    memory, chat = FakeMemory(), RecordingChat()
+    app = an_assistant(memory, FakeModel())
+    await receive(app, chat, "/language")
+    assert [(button.label, button.data) for button in chat.buttons] == [
+        ("English", "language:en"),
+        ("Русский", "language:ru"),
+    ]
+    await press(app, chat, "language:ru")
+    assert memory.languages == {7: "ru"}
+    assert chat.shown[-1] == "Теперь я пишу по-русски."
+    later = RecordingChat()
+    await receive(app, later, "/dance")
+    assert later.shown == ["Команды /dance я не знаю. Все команды — в /help."]
+
+
+@pytest.mark.parametrize("data", ["language:xx", "nothing:1", "", "language", "\ud800"])
+async def test_a_press_that_means_nothing_changes_nothing(data: str) -> None:
+    memory, chat = FakeMemory(), RecordingChat()
+    await press(an_assistant(memory, FakeModel()), chat, data)
+    assert chat.shown == [translate("en", "button-stale")]
+    assert memory.languages == {}
+
+
+async def test_a_stranger_gets_one_line_and_reaches_nobody() -> None:
+    memory, model, chat = FakeMemory(), FakeModel(), RecordingChat()
+    app = an_assistant(memory, model, allowed_user_ids="1")
+    for text in ("hello", "/start", "/stats", "\ud800"):
+        await turn_away(app, chat, text, "ru-RU")
+    assert chat.shown == [translate("ru", "stranger")] * 4
+    assert (memory.messages, memory.loads, model.requests, memory.the_owner) == ([], [], [], None)
+
+
+@pytest.mark.parametrize("prefix", ["", "/start "])
+async def test_the_code_makes_its_sender_the_owner(prefix: str) -> None:
+    memory, chat = FakeMemory(), RecordingChat()
+    app = an_assistant(memory, FakeModel())
+    codes: list[str] = []
+    app.access.offer_code(codes.append)
+    await turn_away(app, chat, "hello", None)
+    assert chat.shown == [translate("en", "stranger-code")]
+    await turn_away(app, chat, prefix + codes[0], None)
+    assert chat.shown[-1] == translate("en", "owner-welcome")
+    assert memory.the_owner == 7
+    assert app.access.allows(7)

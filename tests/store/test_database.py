@@ -1,0 +1,153 @@
+"""memory.db: what is acknowledged is on the disk, and a foreign file is refused with one clear line."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import threading
+from pathlib import Path
+
+import pytest
+
+from keepsake.errors import DatabaseError
+from keepsake.store import migrate, users
+from keepsake.store.database import Database, connect_reader, connect_writer
+
+
+async def test_pragmas_that_durability_and_erasure_rest_on(tmp_path: Path) -> None:
+    database = await Database.open(tmp_path / "memory.db")
+
+    def pragmas(connection: sqlite3.Connection) -> dict[str, object]:
+        names = ("journal_mode", "synchronous", "secure_delete", "foreign_keys")
+        return {name: connection.execute(f"PRAGMA {name}").fetchone()[0] for name in names}
+
+    assert await database.write(lambda connection: connection.execute("SELECT 1").fetchone()[0]) == 1
+    try:
+        found = await database.write(pragmas)
+    finally:
+        await database.close()
+    assert found == {"journal_mode": "wal", "synchronous": 2, "secure_delete": 1, "foreign_keys": 1}
+
+
+async def test_migrations_stand_in_the_ledger_and_run_once(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    for _ in range(2):
+        connect_writer(path).close()
+    connection = connect_reader(path)
+    ledger = connection.execute("SELECT number, name FROM migrations ORDER BY number").fetchall()
+    connection.close()
+    assert ledger == [(m.number, m.name) for m in migrate.migrations()]
+
+
+def test_a_migration_that_fails_leaves_nothing(tmp_path: Path) -> None:
+    connection = connect_writer(tmp_path / "memory.db")
+    known = migrate.migrations()
+    half = "CREATE TABLE half (a); INSERT INTO nowhere VALUES (1);"
+    broken = migrate.Migration(known[-1].number + 1, "broken", half)
+    with pytest.raises(sqlite3.OperationalError):
+        migrate.upgrade(connection, (*known, broken))
+    tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_schema")}
+    version = migrate.schema_version(connection)
+    connection.close()
+    assert "half" not in tables
+    assert version == known[-1].number
+
+
+@pytest.mark.parametrize(
+    "content", [b"dear diary, " * 500, b"\x00" * 5000, b"SQLite format 3\x00" + b"\xff" * 5000]
+)
+def test_a_file_that_is_no_database_is_refused(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "memory.db"
+    path.write_bytes(content)
+    with pytest.raises(DatabaseError, match=r"memory\.db"):
+        connect_writer(path)
+    assert path.read_bytes() == content
+
+
+def test_another_programs_database_is_refused_and_untouched(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    foreign = sqlite3.connect(path)
+    foreign.execute("CREATE TABLE theirs (a)")
+    foreign.commit()
+    foreign.close()
+    before = path.read_bytes()
+    with pytest.raises(DatabaseError, match="another program"):
+        connect_writer(path)
+    assert path.read_bytes() == before
+
+
+def test_a_newer_schema_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    connection = connect_writer(path)
+    connection.execute("PRAGMA user_version = 9999")
+    connection.close()
+    with pytest.raises(DatabaseError, match="newer keepsake"):
+        connect_writer(path)
+
+
+def test_a_reader_cannot_write(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    connect_writer(path).close()
+    reader = connect_reader(path)
+    with pytest.raises(sqlite3.OperationalError):
+        reader.execute("INSERT INTO meta VALUES ('a', 'b')")
+    reader.close()
+
+
+async def test_work_runs_whole_even_when_its_task_is_cancelled(tmp_path: Path) -> None:
+    database = await Database.open(tmp_path / "memory.db")
+    begun, go_on = threading.Event(), threading.Event()
+
+    def slow(connection: sqlite3.Connection) -> None:
+        users.set_meta(connection, "first", "1")
+        begun.set()
+        go_on.wait(10)
+        users.set_meta(connection, "second", "2")
+
+    task = asyncio.create_task(database.write(slow))
+    await asyncio.to_thread(begun.wait, 10)
+    task.cancel()
+    go_on.set()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert await database.write(users.get_meta, "second") == "2"
+    await database.close()
+
+
+async def test_nothing_runs_on_the_event_loops_thread(tmp_path: Path) -> None:
+    database = await Database.open(tmp_path / "memory.db")
+    threads = {
+        await database.write(lambda _: threading.get_ident()),
+        await database.read(lambda _: threading.get_ident()),
+    }
+    await database.close()
+    assert threading.get_ident() not in threads
+    assert len(threads) == 2
+
+
+def test_a_loop_that_ended_in_the_middle_does_not_break_the_next_one(tmp_path: Path) -> None:
+    """`asyncio.run` may end while a transaction runs; the thread must survive it (aiosqlite's own would die)."""
+    path = tmp_path / "memory.db"
+    opened: list[Database] = []
+    go_on = threading.Event()
+
+    async def first() -> None:
+        database = await Database.open(path)
+        opened.append(database)
+
+        def slow(connection: sqlite3.Connection) -> None:
+            go_on.wait(10)
+            users.set_meta(connection, "key", "kept")
+
+        task = asyncio.create_task(database.write(slow))
+        await asyncio.sleep(0.05)
+        task.cancel()
+
+    async def second() -> str | None:
+        value = await opened[0].write(users.get_meta, "key")
+        await opened[0].close()
+        return value
+
+    asyncio.run(first())
+    go_on.set()
+    assert asyncio.run(second()) == "kept"

@@ -1,0 +1,8 @@
+"""A strict Bot API server on 127.0.0.1: real HTTP, Telegram's own limits, and a hand on the other side.
+
+`TelegramServer` runs it inside a test; `python -m tests.telegram_server --port N` alone.
+"""
+
+from tests.telegram_server.server import TelegramServer
+
+__all__ = ["TelegramServer"]
