@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 EXTRAS ?=
 
-.PHONY: help run test soak check coverage bench lock clean
+.PHONY: help run test soak check coverage lock clean
 .DEFAULT_GOAL := help
 
 help: ## what there is
@@ -14,13 +14,14 @@ help: ## what there is
 
 run: $(VENV)/run.stamp ## sets everything up, then runs the bot (terminal chat without a token)
 	@test -z "$(EXTRAS)" || $(MAKE) --no-print-directory $(VENV)/test.stamp
-	@$(BIN)/python -m keepsake.llm.local fetch --if-needed
+	@$(MAKE) --no-print-directory $(VENV)/local.stamp && $(BIN)/python -m keepsake.llm.local fetch --if-needed \
+		|| echo "Going on without the local model." >&2
 	@$(BIN)/python bot.py run
 
 test: $(VENV)/test.stamp ## sets everything up, then runs the test suite
 	$(BIN)/python -m pytest $(ARGS)
 
-soak: $(VENV)/test.stamp ## the long tests
+soak: $(VENV)/test.stamp $(VENV)/local.stamp ## the long tests
 	$(BIN)/python -m keepsake.llm.local fetch
 	$(BIN)/python -m pytest -m soak --timeout=3600 $(ARGS)
 
@@ -33,9 +34,6 @@ check: $(VENV)/test.stamp ## lint, types, imports
 coverage: $(VENV)/test.stamp ## which lines the tests run
 	$(BIN)/coverage run -m pytest
 	$(BIN)/coverage report --skip-covered --show-missing
-
-bench: $(VENV)/test.stamp ## the README's figures
-	$(BIN)/python -m benchmarks
 
 lock: ## resolves the newest allowed versions and writes lock/
 	$(PYTHON) -m venv $(VENV)-lock && $(VENV)-lock/bin/pip install --quiet 'pip-tools>=7.5'
@@ -56,6 +54,10 @@ $(VENV)/bin/python:
 
 $(VENV)/run.stamp: lock/run.txt | $(VENV)/bin/python
 	$(PIP) --require-hashes --only-binary :all: -r lock/run.txt
+	@touch $@
+
+$(VENV)/local.stamp: lock/local.txt $(VENV)/run.stamp
+	$(PIP) --require-hashes --only-binary :all: -r lock/local.txt
 	@touch $@
 
 # torch comes from the disk of some machines, so its hash differs: this lock holds versions only.

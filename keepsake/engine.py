@@ -265,7 +265,7 @@ class Engine:
             await self._vectors.rebuild(asked)
         return Done(result={"users": len(asked)})
 
-    async def _fix(self, job: Job) -> Done:
+    async def _fix(self, _job: Job) -> Done:
         return Done(commit=partial(fix, now=self.clock()))
 
     async def _erase(self, job: Job) -> Done:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,7 @@ _KEPT = {"PATH", "LANG", "LC_ALL", "TMPDIR", "OMP_NUM_THREADS", "PYTHONPATH", "V
 
 
 @pytest.fixture(autouse=True)
-def _clean_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _clean_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No setting of the machine reaches a test, and none of a test stays behind."""
     for name in set(os.environ) - _KEPT:
         if not name.startswith(("PYTEST_", "COVERAGE", "COV_")):
@@ -24,7 +23,6 @@ def _clean_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Itera
     monkeypatch.setenv("DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setenv("LOCAL_MODEL", "none")
     monkeypatch.chdir(tmp_path / "work")
-    yield
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ _PERTURB = 0xA5
 _PACKAGE_ROOT = Path(__file__).resolve().parents[2]
 
 
-class ChildDied(Exception):  # noqa: N818 - says what happened, as the project's error tree does
+class ChildDied(Exception):
     """The child ended, or hung and was ended, in the middle of a call."""
 
 

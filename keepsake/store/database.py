@@ -187,7 +187,7 @@ async def _run(connection: aiosqlite.Connection, work: Callable[[], T]) -> T:
     def step() -> None:
         try:
             result = work()
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001 - the caller's, who waits on the future
             _deliver(loop, partial(_fail, future, error))
         else:
             _deliver(loop, partial(_succeed, future, result))

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keepsake.locales import translate
-from keepsake.models import Fact, Message
+from keepsake.models import Category, Fact, Message
 from keepsake.prompt.block import RULE, BlockParts, condense, render
 
 say = partial(translate, "en")
@@ -21,7 +21,7 @@ def message(content: str, role: str = "user", sender: str | None = None, message
     return Message(message_id, 7, role, content, WHEN, 1, sender)  # type: ignore[arg-type]
 
 
-def fact(content: str, category: str = "personal") -> Fact:
+def fact(content: str, category: Category = "personal") -> Fact:
     return Fact(
         1,
         7,
@@ -36,7 +36,7 @@ def fact(content: str, category: str = "personal") -> Fact:
         0,
         WHEN,
         WHEN,
-        WHEN,  # type: ignore[arg-type]
+        WHEN,
     )
 
 
