@@ -30,10 +30,7 @@ async def find(app: Assistant, user_id: int, query: str, *, before: int | None =
 
     The newest too, unlike recall for the context, which leaves out what stands there in STM and LTM.
     """
-    floor = app.settings.rag_floor or 0.0
-    found = await app.memory.search_memory(user_id, query, SHOWN + 1)  # one more: the question finds itself
-    fitting = [m for m, score in found if score >= floor and (before is None or m.id < before)]
-    return fitting[:SHOWN]
+    return [message for message, _ in await app.memory.find(user_id, query, SHOWN, before=before)]
 
 
 def found_lines(language: str, messages: Iterable[Message]) -> list[str]:

@@ -53,8 +53,8 @@ class Memory(Protocol):
 
     async def recall(self, user_id: int | str, query: str, *, before: int | None) -> Recalled: ...
 
-    async def search_memory(
-        self, user_id: int | str, query: str, limit: int = 5
+    async def find(
+        self, user_id: int | str, query: str, limit: int = 5, *, before: int | None = None
     ) -> list[tuple[Message, float]]: ...
 
     async def get_memory_stats(self, user_id: int | str) -> dict[str, Any]: ...

@@ -77,7 +77,7 @@ class Engine:
         self.settings = settings
         self.storage = storage
         self.clock = clock
-        self.forgotten: list[Callable[[int], None]] = []  # told of every erased user, to drop what RAM holds
+        self._forgotten: Sequence[Callable[[int], None]] = ()
         self._parts = parts
         self._vectors = self._make_vectors(parts, clock)
         self._calibration = calibration(parts.embedder.name if parts.embedder else None)
@@ -103,8 +103,18 @@ class Engine:
         )
 
     @classmethod
-    async def open(cls, settings: Settings, parts: Parts, *, clock: Clock = system_clock) -> Engine:
-        """Opens the folder for reading and writing and starts the background work. The caller holds its lock."""
+    async def open(
+        cls,
+        settings: Settings,
+        parts: Parts,
+        *,
+        clock: Clock = system_clock,
+        forgotten: Sequence[Callable[[int], None]] = (),
+    ) -> Engine:
+        """Opens the folder for reading and writing and starts the background work. The caller holds its lock.
+
+        `forgotten` are told of every erased user, to drop what RAM holds.
+        """
         storage = await SQLiteMemoryStorage.open(
             settings.database_path,
             analyse=analyse,
@@ -114,6 +124,7 @@ class Engine:
             clock=clock,
         )
         engine = cls(settings, storage, parts, clock, read_only=False)
+        engine._forgotten = forgotten
         if engine._vectors is not None:
             await engine._vectors.prepare()
         assert engine._runner is not None
@@ -286,5 +297,5 @@ class Engine:
         if self._vectors is not None:
             self._vectors.drop(user_id)
             self._vectors.embedder.forget_cached()
-        for tell in self.forgotten:
+        for tell in self._forgotten:
             tell(user_id)

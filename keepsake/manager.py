@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Self
@@ -55,6 +55,7 @@ class MemoryManager:
         self._model = model
         self._clock = clock
         self._lock = lock
+        self._forgotten: list[Callable[[int], None]] = []
         self._engine: Engine | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._opening = asyncio.Lock()
@@ -83,7 +84,8 @@ class MemoryManager:
             lock.acquire()
             self._lock = lock
         try:
-            return await Engine.open(settings, self._parts(settings), clock=self._clock)
+            parts = self._parts(settings)
+            return await Engine.open(settings, parts, clock=self._clock, forgotten=self._forgotten)
         except BaseException:
             self._release()
             raise
@@ -181,6 +183,17 @@ class MemoryManager:
             raise ValueError(f"limit is 1 or more, got {limit}")
         question = Question(user, checked_text(query), history=[checked_text(turn) for turn in history])
         return await (await self.engine()).search(question, limit)
+
+    async def find(
+        self, user_id: int | str, query: str, limit: int = 5, *, before: int | None = None
+    ) -> list[tuple[Message, float]]:
+        """What /search shows: as `search_memory`, but only what is above the floor, and older than `before`."""
+        question = Question(checked_user(user_id), checked_text(query), before=before)
+        return await (await self.engine()).search(question, limit, above_floor=True)
+
+    def when_forgotten(self, tell: Callable[[int], None]) -> None:
+        """Has `tell` called with the id of every person who is erased, to drop what RAM holds of them."""
+        self._forgotten.append(tell)
 
     async def get_memory_stats(self, user_id: int | str) -> dict[str, object]:
         """Counts of what is held for a user: sessions, messages, facts, vectors."""

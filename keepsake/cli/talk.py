@@ -22,7 +22,9 @@ async def assistant(settings: Settings) -> AsyncIterator[Assistant]:
     extraction_model = open_extraction_model(settings, model)
     try:
         async with HybridMemoryManager(settings, model=extraction_model) as memory:
-            yield await build_assistant(settings, memory, model)
+            app = await build_assistant(settings, memory, model)
+            memory.when_forgotten(app.states.forget)
+            yield app
     finally:
         if model is not None:
             await model.close()

@@ -7,6 +7,7 @@ fails, exact search answers for everybody and the index is filled anew in the ba
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import sqlite3
 from collections.abc import Sequence
@@ -31,6 +32,7 @@ log = logging.getLogger(__name__)
 
 _EMBED_BATCH = 32  # texts a transaction: what a kill may cost is made again
 _CHROMA_BATCH = 1000
+_PATIENCE_SECONDS = 2.0  # a damaged index may hang; somebody waits for the answer
 _MODEL = "embedding_model"  # in `meta`: whose vectors the index holds
 _IDENTITY = "chroma_identity"  # in `meta`: which Chroma folder was filled
 
@@ -195,9 +197,10 @@ class VectorMemoryStorage:
         if handle is None or len(pending[0]) > self._exact_limit:
             return None
         try:
-            found = await chroma.query(handle, query, k)
-        except VectorIndexError as error:
-            log.warning("exact search answers for the vector index: %s", error)
+            async with asyncio.timeout(_PATIENCE_SECONDS):
+                found = await chroma.query(handle, query, k)
+        except (VectorIndexError, TimeoutError) as error:
+            log.warning("exact search answers for the vector index: %s", error or "it is too slow")
             await self._database.write(self._chroma_failed, user_id, isinstance(error, CollectionLost))
             return None
         keys = np.array([exact.encode(kind, item) for kind, item in pending[0]], dtype=np.int64)

@@ -36,6 +36,7 @@ class FakeMemory:
         self.the_owner: int | None = None
         self.loads: list[int] = []
         self.flushed = 0
+        self.floor = 0.0
         self.failure: Exception | None = None
 
     async def save_message(
@@ -83,10 +84,11 @@ class FakeMemory:
         block = "\n".join(["BLOCK", *(message.content for message in past)]) if past else ""
         return FakeRecalled(block, tuple(("message", message.id, score) for message, score in found))
 
-    async def search_memory(
-        self, user_id: int | str, query: str, limit: int = 5
+    async def find(
+        self, user_id: int | str, query: str, limit: int = 5, *, before: int | None = None
     ) -> list[tuple[Message, float]]:
-        return self._found(self._of(user_id), query)[:limit]
+        held = [message for message in self._of(user_id) if before is None or message.id < before]
+        return [found for found in self._found(held, query) if found[1] >= self.floor][:limit]
 
     async def get_memory_stats(self, user_id: int | str) -> dict[str, Any]:
         return {

@@ -120,7 +120,8 @@ async def test_the_floor_and_the_limit_of_a_search() -> None:
     for _ in range(8):
         await memory.save_message(7, "user", "tea")
     assert len((await shown("/search tea", memory)).splitlines()) == 6
-    app, chat = an_assistant(memory, FakeModel(), rag_floor=0.95), RecordingChat()
+    memory.floor = 0.95
+    app, chat = an_assistant(memory, FakeModel()), RecordingChat()
     await receive(app, chat, "/search tea")
     assert chat.shown == [translate("en", "search-nothing")]
 
