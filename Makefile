@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 EXTRAS ?=
 
-.PHONY: help run test soak check coverage lock clean
+.PHONY: help run test soak check coverage bench lock clean
 .DEFAULT_GOAL := help
 
 help: ## what there is
@@ -34,6 +34,9 @@ check: $(VENV)/test.stamp ## lint, types, imports
 coverage: $(VENV)/test.stamp ## which lines the tests run
 	$(BIN)/coverage run -m pytest
 	$(BIN)/coverage report --skip-covered --show-missing
+
+bench: $(VENV)/test.stamp ## the README's figures
+	$(BIN)/python -m benchmarks $(ARGS)
 
 lock: ## resolves the newest allowed versions and writes lock/
 	$(PYTHON) -m venv $(VENV)-lock && $(VENV)-lock/bin/pip install --quiet 'pip-tools>=7.5'

@@ -1,0 +1,119 @@
+"""Saving, indexing, and the context for users with a short and a long memory."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks.measure import Row, quantile, settings_for
+from keepsake.manager import HybridMemoryManager, MemoryManager
+from keepsake.store import embeddings, users
+from keepsake.store.embeddings import Vector
+
+_WORDS = [f"{first}{second}" for first in ("ba", "ke", "li", "mo", "nu", "sa", "ti", "vo") for second in
+          ("rn", "dol", "mer", "tan", "pis", "gul", "fen", "rok", "zet", "lim", "cor", "dax")]  # fmt: skip
+_TOPICS = ("harbour", "garden", "ferry", "violin", "bakery", "winter", "bicycle", "library")
+_QUESTIONS = 60
+_USER = 7
+
+
+def sentence(chance: random.Random, words: int = 12) -> str:
+    """Words by a Zipf-like law, so that some are in most messages and some in few."""
+    picked = [_WORDS[min(int(chance.paretovariate(0.7)) - 1, len(_WORDS) - 1)] for _ in range(words - 1)]
+    return " ".join([*picked, chance.choice(_TOPICS)])
+
+
+def _bare_commit_seconds(folder: Path, times: int = 400) -> list[float]:
+    connection = sqlite3.connect(folder / "bare.db", isolation_level=None)
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("CREATE TABLE rows (text)")
+    taken = []
+    for _ in range(times):
+        begun = time.perf_counter()
+        connection.execute("BEGIN IMMEDIATE")
+        connection.execute("INSERT INTO rows VALUES (?)", ("x" * 80,))
+        connection.execute("COMMIT")
+        taken.append(time.perf_counter() - begun)
+    connection.close()
+    return taken
+
+
+async def saving(folder: Path, unit: float) -> list[Row]:
+    """`save_message` against a bare commit, and how fast messages are embedded when many come at once."""
+    folder.mkdir(parents=True)
+    chance = random.Random(1)
+    bare = quantile(_bare_commit_seconds(folder), 0.5)
+    taken = []
+    async with MemoryManager(settings_for(folder / "quiet")) as memory:
+        for _ in range(400):
+            text = sentence(chance)
+            begun = time.perf_counter()
+            await memory.save_message(_USER, "user", text)
+            taken.append(time.perf_counter() - begun)
+    async with HybridMemoryManager(settings_for(folder / "sustained")) as hybrid:
+        await hybrid.save_message(_USER, "user", "a first one, so that everything is loaded")
+        await hybrid.flush()
+        begun = time.perf_counter()
+        for _ in range(400):
+            await hybrid.save_message(_USER, "user", sentence(chance))
+        await hybrid.flush()
+        rate = 400 / (time.perf_counter() - begun)
+    return [
+        Row("bare FULL commit", f"{bare * 1000:.2f} ms", ""),
+        Row("save_message, of a bare commit, median", f"{quantile(taken, 0.5) / bare:.1f}", "≤ 3"),
+        Row("sustained with vectors made, of the embedding rate", f"{rate * unit:.2f}", "≥ 0.9"),
+    ]
+
+
+async def contexts(folder: Path, unit: float, sizes: Sequence[int]) -> list[Row]:
+    """The context for a question, in embeddings. Vectors are random here: their making is not what is measured."""
+    rows = []
+    for size in sizes:
+        chance = random.Random(size)
+        async with HybridMemoryManager(settings_for(folder / f"context{size}")) as memory:
+            await _fill(memory, size, chance)
+            await memory.get_context(_USER, sentence(chance))
+            taken = []
+            for _ in range(_QUESTIONS):
+                question = sentence(chance)
+                begun = time.perf_counter()
+                await memory.get_context(_USER, question)
+                taken.append((time.perf_counter() - begun) / unit)
+        target = {1_000: "1.2", 10_000: "1.4", 50_000: "2"}[size]
+        figures = f"{quantile(taken, 0.5):.2f} / {quantile(taken, 0.95):.2f}"
+        rows.append(
+            Row(f"context at {size:,} messages, embeddings, median / p95", figures, f"≤ {target} / 3.5")
+        )
+    return rows
+
+
+async def _fill(memory: HybridMemoryManager, size: int, chance: random.Random) -> None:
+    import numpy as np
+
+    engine = await memory.engine()
+    storage = engine.storage
+    numbers = np.random.default_rng(size)
+
+    def save_all(connection: sqlite3.Connection) -> None:
+        from keepsake.clock import system_clock
+        from keepsake.store.messages import NewMessage
+
+        for number in range(size):
+            role = "user" if number % 2 else "assistant"
+            storage._save_message(connection, NewMessage(_USER, role, sentence(chance), system_clock()))
+        connection.execute("UPDATE users SET fact_cursor = (SELECT max(id) FROM messages)")
+        connection.execute("DELETE FROM jobs")
+        ids = [row[0] for row in connection.execute("SELECT id FROM messages")]
+        model = str(users.get_meta(connection, "embedding_model"))
+        vectors: Vector = numbers.standard_normal((len(ids), 384), dtype=np.float32)
+        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+        made = [("message", item, vector) for item, vector in zip(ids, vectors, strict=True)]
+        embeddings.store(connection, _USER, model, made)  # type: ignore[arg-type]
+
+    await storage.database.write(save_all)
+    await memory.save_message(_USER, "user", "one more, so that the index is filled")
+    await memory.flush()
