@@ -28,7 +28,7 @@ async def _measure(folder: Path, *, quick: bool) -> list[Row]:
     rows += process.start(folder / "process")
     rows += await writing.saving(folder / "saving", unit)
     rows += await writing.contexts(folder, unit, sizes=(1_000,) if quick else (1_000, 10_000, 50_000))
-    rows += crowd.run(folder / "crowd", users=100 if quick else 2_000)
+    rows += crowd.run(folder / "crowd", people=100 if quick else 2_000)
     return rows
 
 
@@ -37,9 +37,8 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="only small sizes")
     options = parser.parse_args()
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
-    print(
-        f"{datetime.now(UTC):%Y-%m-%d}, {os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}"
-    )
+    machine = f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}"
+    print(f"{datetime.now(UTC):%Y-%m-%d}, {machine}")
     with tempfile.TemporaryDirectory() as folder:
         print(table(asyncio.run(_measure(Path(folder), quick=options.quick))))
 

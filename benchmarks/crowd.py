@@ -4,45 +4,50 @@ from __future__ import annotations
 
 import asyncio
 import random
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import psutil
 
 from benchmarks.measure import Row, settings_for
 from benchmarks.writing import sentence
 from keepsake.clock import system_clock
 from keepsake.manager import HybridMemoryManager
+from keepsake.store import embeddings, jobs, users
+from keepsake.store.messages import NewMessage
+from keepsake.store.storage import CHROMA, SQLiteMemoryStorage
 
 _MESSAGES = 50
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def run(folder: Path, users: int) -> list[Row]:
+def run(folder: Path, people: int) -> list[Row]:
     """In a process of its own, so that nothing else counts."""
     out = subprocess.run(
-        [sys.executable, "-m", "benchmarks.crowd", str(folder), str(users)],
+        [sys.executable, "-m", "benchmarks.crowd", str(folder), str(people)],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         text=True,
         check=True,
     ).stdout.split()
     own, tree, files = out
-    what = f"{users:,} users with {_MESSAGES} messages each, all active once"
+    what = f"{people:,} users with {_MESSAGES} messages each, all active once"
     return [
         Row(f"{what}: RSS of the process / with Chroma's child", f"{own} / {tree} MB", "< 700 MB"),
         Row(f"{what}: open files of both", files, "< 1,000"),
     ]
 
 
-async def _be_active(folder: Path, users: int) -> None:
+async def _be_active(folder: Path, people: int) -> None:
     chance = random.Random(3)
     async with HybridMemoryManager(settings_for(folder)) as memory:
         engine = await memory.engine()
-        for user_id in range(1, users + 1):
+        for user_id in range(1, people + 1):
             await _past(engine.storage, user_id, chance)
-        for user_id in range(1, users + 1):
+        for user_id in range(1, people + 1):
             await memory.save_message(user_id, "user", sentence(chance))
             await memory.get_context(user_id, sentence(chance))
         process = psutil.Process()
@@ -52,17 +57,8 @@ async def _be_active(folder: Path, users: int) -> None:
         print(round(rss[0]), round(sum(rss)), files)
 
 
-async def _past(storage: object, user_id: int, chance: random.Random) -> None:
+async def _past(storage: SQLiteMemoryStorage, user_id: int, chance: random.Random) -> None:
     """Messages with random vectors, handed to Chroma in the background like any."""
-    import sqlite3
-
-    import numpy as np
-
-    from keepsake.store import embeddings, jobs, users
-    from keepsake.store.messages import NewMessage
-    from keepsake.store.storage import CHROMA, SQLiteMemoryStorage
-
-    assert isinstance(storage, SQLiteMemoryStorage)
     numbers = np.random.default_rng(user_id)
 
     def save(connection: sqlite3.Connection) -> None:

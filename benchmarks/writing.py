@@ -8,10 +8,15 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+
 from benchmarks.measure import Row, quantile, settings_for
+from keepsake.clock import system_clock
 from keepsake.manager import HybridMemoryManager, MemoryManager
+from keepsake.models import Role
 from keepsake.store import embeddings, users
 from keepsake.store.embeddings import Vector
+from keepsake.store.messages import NewMessage
 
 _WORDS = [f"{first}{second}" for first in ("ba", "ke", "li", "mo", "nu", "sa", "ti", "vo") for second in
           ("rn", "dol", "mer", "tan", "pis", "gul", "fen", "rok", "zet", "lim", "cor", "dax")]  # fmt: skip
@@ -92,18 +97,13 @@ async def contexts(folder: Path, unit: float, sizes: Sequence[int]) -> list[Row]
 
 
 async def _fill(memory: HybridMemoryManager, size: int, chance: random.Random) -> None:
-    import numpy as np
-
     engine = await memory.engine()
     storage = engine.storage
     numbers = np.random.default_rng(size)
 
     def save_all(connection: sqlite3.Connection) -> None:
-        from keepsake.clock import system_clock
-        from keepsake.store.messages import NewMessage
-
         for number in range(size):
-            role = "user" if number % 2 else "assistant"
+            role: Role = "user" if number % 2 else "assistant"
             storage._save_message(connection, NewMessage(_USER, role, sentence(chance), system_clock()))
         connection.execute("UPDATE users SET fact_cursor = (SELECT max(id) FROM messages)")
         connection.execute("DELETE FROM jobs")
