@@ -18,9 +18,16 @@ from keepsake.store import embeddings, users
 from keepsake.store.embeddings import Vector
 from keepsake.store.messages import NewMessage
 
-_WORDS = [f"{first}{second}" for first in ("ba", "ke", "li", "mo", "nu", "sa", "ti", "vo") for second in
-          ("rn", "dol", "mer", "tan", "pis", "gul", "fen", "rok", "zet", "lim", "cor", "dax")]  # fmt: skip
-_TOPICS = ("harbour", "garden", "ferry", "violin", "bakery", "winter", "bicycle", "library")
+_VOCABULARY = """
+time house road morning train window table letter garden water brother market ticket winter kitchen doctor
+office music paper summer river school bread station evening mother colour bridge engine flower island
+jacket lesson money number orange pencil question report shoulder theatre uncle village weather yellow
+autumn basket candle dinner engineer forest guitar holiday insurance journey key lamp mountain neighbour
+ocean passport quarter restaurant sugar telephone umbrella violet wallet airport battery camera driver
+example fridge glass hospital invoice jam kettle
+"""
+_WORDS = _VOCABULARY.split()
+_TOPICS = ("harbour", "orchard", "ferry", "violin", "bakery", "museum", "bicycle", "library")
 _QUESTIONS = 60
 _USER = 7
 

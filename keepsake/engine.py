@@ -83,7 +83,6 @@ class Engine:
         self._calibration = calibration(parts.embedder.name if parts.embedder else None)
         self._recall = Recall(
             storage.database,
-            analyse,
             self._vectors,
             scale=self._calibration.scale,
             candidates=settings.recall_candidates,
@@ -178,7 +177,6 @@ class Engine:
     def _keyword_recall(self) -> Recall:
         return Recall(
             self.storage.database,
-            analyse,
             None,
             scale=self._calibration.scale,
             candidates=self.settings.recall_candidates,

@@ -50,6 +50,17 @@ def analyse(text: str) -> list[str]:
     and other Latin diacritics are folded away, Han runs become characters and pairs of them. A word that is
     made of parts (an identifier, a version, an address) gives itself and its parts.
     """
+    terms, stops = _split(text)
+    return terms or stops
+
+
+def says_something(text: str) -> bool:
+    """Is there a word in it that is not a stop word?"""
+    return bool(_split(text)[0])
+
+
+def _split(text: str) -> tuple[list[str], list[str]]:
+    """Terms of words that mean something, and those of stop words; at most MAX_TERMS of each."""
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
     terms: list[str] = []
@@ -59,8 +70,8 @@ def analyse(text: str) -> list[str]:
         found, is_stop = _han(token) if _HAN_START.match(token) else _word(token)
         (stops if is_stop else terms).extend(found)
         if len(terms) >= MAX_TERMS:
-            return terms[:MAX_TERMS]
-    return terms or stops[:MAX_TERMS]
+            break
+    return terms[:MAX_TERMS], stops[:MAX_TERMS]
 
 
 @lru_cache(CACHED_WORDS)

@@ -174,7 +174,7 @@ class VectorMemoryStorage:
         if cached is not None:
             return _top(cached.keys, cached.matrix, query, k)
         model = self.embedder.name
-        held = await self._database.read(embeddings.count_up_to, user_id, model, self._exact_limit + 1)
+        held = await self._database.read(embeddings.count_up_to, user_id, self._exact_limit + 1)
         if held > self._exact_limit and self.chroma is not None:
             found = await self._nearest_by_chroma(self.chroma, user_id, query, k)
             if found is not None:

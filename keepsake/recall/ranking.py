@@ -38,35 +38,40 @@ class CosineScale:
         return min(max((cosine - self.nothing) / (self.match - self.nothing), 0.0), 1.0)
 
 
-@dataclass(frozen=True, slots=True)
-class TermMatches:
-    """Where one term of the question stands in one user's messages: ids ascending, and how often in each."""
+def rarity(frequencies: Int64, documents: int) -> Float:
+    """What one mention of each term is worth, by the number of messages (terms,) it stands in.
 
-    message_ids: Int64
-    counts: Int64
-    lengths: Int64
-
-
-def bm25(
-    matches: Sequence[TermMatches], frequencies: Sequence[int], documents: int, mean_length: float
-) -> dict[int, float]:
-    """BM25 of every message with a term of the question, as a share (0–1) of the best that could be.
-
-    `frequencies`: in how many messages each term of the question stands, those without matches given here too:
-    a word that stands nowhere (0) still makes a full match impossible.
+    The inverse document frequency of Lucene, which is never negative: ln(1 + (N - n + 0.5) / (n + 0.5)).
     """
-    # The inverse document frequency of Lucene, which is never negative.
-    weights = [float(np.log1p((documents - found + 0.5) / (found + 0.5))) for found in frequencies]
-    best = sum(weights) * (K1 + 1)
+    return np.log1p((documents - frequencies + 0.5) / (frequencies + 0.5))
+
+
+def most_of(matches: Sequence[tuple[Int64, float]], limit: int) -> list[int]:
+    """Ids of the messages that hold most of the terms by weight; of equals the newer (greater id).
+
+    `matches`: for each term the ids of its messages and its weight.
+    """
+    if not matches:
+        return []
+    ids, places = np.unique(np.concatenate([found for found, _ in matches]), return_inverse=True)
+    weights = np.concatenate([np.full(len(found), weight) for found, weight in matches])
+    sums = np.bincount(places, weights=weights)
+    best: list[int] = ids[np.lexsort((-ids, -sums))[:limit]].tolist()
+    return best
+
+
+def bm25(counts: Int64, lengths: Int64, weights: Float, mean_length: float) -> Float:
+    """BM25 of each message (messages,) as a share, 0–1, of what one would get that has every term over and over.
+
+    `counts` (messages, terms): how often a term stands there; `lengths` (messages,): in terms; `weights` (terms,):
+    from `rarity`. A term that stands nowhere weighs most, so that without it there is no full match.
+    """
+    best = float(weights.sum()) * (K1 + 1)
     if best <= 0:
-        return {}
-    scores: dict[int, float] = {}
-    for term, weight in zip(matches, weights, strict=False):
-        norm = K1 * (1 - B + B * term.lengths / max(mean_length, 1.0))
-        gains = weight * term.counts * (K1 + 1) / (term.counts + norm)
-        for message_id, gain in zip(term.message_ids.tolist(), gains.tolist(), strict=True):
-            scores[message_id] = scores.get(message_id, 0.0) + gain
-    return {message_id: min(score / best, 1.0) for message_id, score in scores.items()}
+        return np.zeros(len(counts))
+    norm = K1 * (1 - B + B * lengths / max(mean_length, 1.0))
+    gains = counts * (K1 + 1) / (counts + norm[:, None])
+    return np.asarray(gains @ weights / best, dtype=np.float64)
 
 
 def combine(meaning: float | None, words: float, speaker_named: bool) -> float:

@@ -5,22 +5,32 @@ No query here goes without its user, and every number that a score is made of co
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from keepsake.index.terms import analyse, says_something
 from keepsake.models import ItemKind, Message
-from keepsake.recall.ranking import CosineScale, TermMatches, bm25, combine, rank
+from keepsake.recall.ranking import CosineScale, bm25, combine, most_of, rank, rarity
 from keepsake.store import keywords, messages
 from keepsake.store.database import Database
 
 TERMS_MAX = 48  # of one question; a pasted page is searched by its rarest words
-PLACES_MAX = 20_000  # places read from the keyword index for one question, rarest words first
-VAGUE_TERMS = 4  # a question with no more words than this is looked for together with what was said before
+# Read from the keyword index for one question, rarest words first: what stands in more messages than that is common
+# enough to say little, and costs most to read.
+DOCUMENTS_MAX = 10_000
+SCORED_MAX = 300  # messages whose words are counted for BM25
+# A question of so few words may be vague ("and when?"): the turns just before it then count a little, too. More of
+# them drowns short questions that are plain.
+VAGUE_TERMS = 2
+TURNS = 2
+EARLIER_MEANING = 0.3  # how far the question's vector is turned towards theirs
+EARLIER_WORDS = 0.2  # what their words weigh beside the question's own
 
 Vector = NDArray[np.float32]
 
@@ -50,40 +60,34 @@ class Question:
     without: Collection[int] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _KeywordRoute:
-    shares: dict[int, float]
-    best: list[int]
-
-
 class Recall:
     """Search over messages. `vectors` None: by keyword only."""
 
     def __init__(
         self,
         database: Database,
-        analyse: Callable[[str], Sequence[str]],
         vectors: Vectors | None,
         *,
         scale: CosineScale,
         candidates: int = 20,
     ) -> None:
         self._database = database
-        self._analyse = analyse
         self._vectors = vectors
         self._scale = scale
         self._candidates = candidates
 
     async def search(self, question: Question, limit: int) -> list[tuple[Message, float]]:
         """Messages with scores of 0–1, best first, at most `limit`."""
-        text = self._in_context(question)
-        terms = list(dict.fromkeys(self._analyse(text)))[:TERMS_MAX]
+        terms, said_before, earlier = _understood(question)
         wanted = self._candidates + len(question.without)
-        words = await self._database.read(self._keyword_route, question.user_id, terms, wanted)
+        # The model works on its own thread while the disk is read.
+        keyword_route = self._database.read(self._keyword_route, question.user_id, terms, said_before)
+        words, query = await asyncio.gather(keyword_route, self._embedded(question.text, earlier))
+        best = [message_id for message_id, _ in rank(words)[:wanted]]
         meaning: dict[int, float] = {}
-        if self._vectors is not None and text.strip():
-            meaning = await self._vector_route(self._vectors, question.user_id, text, words.best, wanted)
-        ids = set(meaning) | set(words.best)
+        if self._vectors is not None and query is not None:
+            meaning = await self._vector_route(self._vectors, question.user_id, query, best, wanted)
+        ids = set(meaning) | set(best)
         ids -= set(question.without)
         found = await self._database.read(
             messages.by_ids,
@@ -94,41 +98,53 @@ class Recall:
         scores = {
             message_id: combine(
                 None if self._vectors is None else self._scale.stretch(meaning.get(message_id, 0.0)),
-                words.shares.get(message_id, 0.0),
+                words.get(message_id, 0.0),
                 self._is_named(message, named),
             )
             for message_id, message in found.items()
         }
         return [(found[message_id], score) for message_id, score in rank(scores)[:limit]]
 
-    def _in_context(self, question: Question) -> str:
-        if question.history and len(set(self._analyse(question.text))) <= VAGUE_TERMS:
-            return "\n".join([*question.history[-2:], question.text])
-        return question.text
-
     def _is_named(self, message: Message, terms: set[str]) -> bool:
-        return message.sender is not None and not terms.isdisjoint(self._analyse(message.sender))
+        return message.sender is not None and not terms.isdisjoint(analyse(message.sender))
+
+    async def _embedded(self, text: str, earlier: Sequence[str]) -> Vector | None:
+        """The question's vector, turned a little towards the turns before it."""
+        if self._vectors is None or not text.strip():
+            return None
+        query = await self._vectors.embed_query(text)
+        if not earlier:
+            return query
+        # These texts were embedded not long ago, as messages: the embedder still knows them.
+        turns = [await self._vectors.embed_query(turn) for turn in earlier]
+        turned = query + EARLIER_MEANING * np.mean(turns, axis=0)
+        return np.asarray(turned / np.linalg.norm(turned), dtype=np.float32)
 
     def _keyword_route(
-        self, connection: sqlite3.Connection, user_id: int, terms: Sequence[str], wanted: int
-    ) -> _KeywordRoute:
-        postings = keywords.rarest(connection, user_id, terms, PLACES_MAX)
-        if not postings:
-            return _KeywordRoute({}, [])
+        self, connection: sqlite3.Connection, user_id: int, asked: Sequence[str], said_before: Sequence[str]
+    ) -> dict[int, float]:
+        """BM25 shares of the messages that hold most of the question's words."""
+        terms = [*asked, *said_before]
         documents, mean_length = keywords.totals(connection, user_id)
-        matches = [
-            TermMatches(p.message_ids, p.counts, keywords.lengths(connection, user_id, p.message_ids))
-            for p in postings
-        ]
-        nowhere = [1 for term in terms if not keywords.frequency(connection, user_id, term)]
-        frequencies = [p.document_frequency for p in postings] + nowhere
-        shares = bm25(matches, frequencies, documents, mean_length)
-        return _KeywordRoute(shares, [message_id for message_id, _ in rank(shares)[:wanted]])
+        frequencies = np.array(
+            [keywords.frequency(connection, user_id, term) for term in terms], dtype=np.int64
+        )
+        weights = rarity(frequencies, documents)
+        weights[len(asked) :] *= EARLIER_WORDS
+        matches: list[tuple[NDArray[np.int64], float]] = []
+        room = DOCUMENTS_MAX
+        for column in np.argsort(frequencies, kind="stable").tolist():
+            if room > 0 and frequencies[column]:
+                found = keywords.documents(connection, user_id, terms[column], room)
+                matches.append((found, float(weights[column])))
+                room -= len(found)
+        best = most_of(matches, SCORED_MAX)
+        ids, counts, lengths = keywords.counts(connection, user_id, best, terms)
+        return dict(zip(ids, bm25(counts, lengths, weights, mean_length).tolist(), strict=True))
 
     async def _vector_route(
-        self, vectors: Vectors, user_id: int, text: str, also: Sequence[int], wanted: int
+        self, vectors: Vectors, user_id: int, query: Vector, also: Sequence[int], wanted: int
     ) -> dict[int, float]:
-        query = await vectors.embed_query(text)
         # Facts have vectors too; twice as many leaves room for them.
         near = await vectors.nearest(user_id, query, 2 * wanted)
         cosines = {item: cosine for (kind, item), cosine in near if kind == "message"}
@@ -137,3 +153,16 @@ class Recall:
             others = await vectors.cosines(user_id, query, missing)
             cosines |= {item: cosine for (_, item), cosine in others.items()}
         return cosines
+
+
+def _understood(question: Question) -> tuple[list[str], list[str], list[str]]:
+    """The question's terms; those of the turns before it and these turns themselves, where it may be vague."""
+    terms = list(dict.fromkeys(analyse(question.text)))[:TERMS_MAX]
+    plain = says_something(question.text)
+    if plain and len(terms) > VAGUE_TERMS:
+        return terms, [], []
+    turns = [turn for turn in question.history[-TURNS:] if turn.strip()]
+    if turns and not plain:
+        terms = []
+    earlier = dict.fromkeys(term for turn in turns for term in analyse(turn))
+    return terms, [term for term in earlier if term not in terms][: TERMS_MAX - len(terms)], turns

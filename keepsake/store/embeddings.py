@@ -151,11 +151,10 @@ def count(connection: sqlite3.Connection, user_id: int, model: str | None = None
     return int(row[0])
 
 
-def count_up_to(connection: sqlite3.Connection, user_id: int, model: str, limit: int) -> int:
-    """Vectors of the user by `model`, counted no further than `limit`."""
+def count_up_to(connection: sqlite3.Connection, user_id: int, limit: int) -> int:
+    """Vectors of the user by whatever model, counted no further than `limit`. Reads an index only."""
     row = connection.execute(
-        "SELECT count(*) FROM (SELECT 1 FROM embeddings WHERE user_id = ? AND model = ? LIMIT ?)",
-        (user_id, model, limit),
+        "SELECT count(*) FROM (SELECT 1 FROM embeddings WHERE user_id = ? LIMIT ?)", (user_id, limit)
     ).fetchone()
     return int(row[0])
 

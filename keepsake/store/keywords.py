@@ -7,26 +7,14 @@ FTS5's own bm25() is not used: it would count everybody's.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 Int64 = NDArray[np.int64]
 
-
-@dataclass(frozen=True, slots=True)
-class Postings:
-    """Where one term stands: message ids, ascending, and how often it stands in each."""
-
-    term: str
-    message_ids: Int64
-    counts: Int64
-
-    @property
-    def document_frequency(self) -> int:
-        return len(self.message_ids)
+_AT_ONCE = 500  # ids in one statement
 
 
 def frequency(connection: sqlite3.Connection, user_id: int, term: str) -> int:
@@ -37,48 +25,45 @@ def frequency(connection: sqlite3.Connection, user_id: int, term: str) -> int:
     return row[0] if row else 0
 
 
-def postings(connection: sqlite3.Connection, user_id: int, term: str) -> Postings:
-    """All places of a term in the user's messages."""
+def documents(connection: sqlite3.Connection, user_id: int, term: str, limit: int) -> Int64:
+    """Ids of the user's messages in which the term stands, newest first, at most `limit`."""
+    phrase = f'"{user_id}:{term}"'
     rows = connection.execute(
-        "SELECT doc FROM keyword_places WHERE term = ?", (f"{user_id}:{term}",)
+        "SELECT rowid FROM keyword_index WHERE keyword_index MATCH ? ORDER BY rowid DESC LIMIT ?",
+        (phrase, limit),
     ).fetchall()
-    documents = np.fromiter((row[0] for row in rows), dtype=np.int64, count=len(rows))
-    ids, counts = np.unique(documents, return_counts=True)
-    return Postings(term, ids, counts)
+    return np.fromiter((row[0] for row in rows), dtype=np.int64, count=len(rows))
 
 
-def rarest(connection: sqlite3.Connection, user_id: int, terms: Iterable[str], budget: int) -> list[Postings]:
-    """Postings of the rarest of these terms, until they hold `budget` places together.
+def counts(
+    connection: sqlite3.Connection, user_id: int, message_ids: Sequence[int], terms: Sequence[str]
+) -> tuple[list[int], Int64, Int64]:
+    """How often each term stands in each of these messages.
 
-    Common words cost most and say least; the first term is always read.
+    Returns the ids that are there, ascending; their counts (messages, terms); and their lengths in terms (messages,).
     """
-    by_frequency = sorted(
-        (found, term) for term in dict.fromkeys(terms) if (found := frequency(connection, user_id, term))
-    )
-    chosen: list[Postings] = []
-    spent = 0
-    for found, term in by_frequency:
-        if chosen and spent + found > budget:
-            break
-        chosen.append(postings(connection, user_id, term))
-        spent += found
-    return chosen
-
-
-def lengths(connection: sqlite3.Connection, user_id: int, message_ids: Int64) -> Int64:
-    """Terms in each of these messages, in the order given; 0 for one that is not there."""
-    found: dict[int, int] = {}
-    ids = message_ids.tolist()
-    for start in range(0, len(ids), 500):
-        part = ids[start : start + 500]
+    columns = {f"{user_id}:{term}": column for column, term in enumerate(terms)}
+    ids: list[int] = []
+    rows: list[list[int]] = []
+    lengths: list[int] = []
+    wanted = sorted(message_ids)
+    for start in range(0, len(wanted), _AT_ONCE):
+        part = wanted[start : start + _AT_ONCE]
         marks = ", ".join("?" * len(part))
-        found.update(
-            connection.execute(
-                f"SELECT message_id, length FROM keywords WHERE user_id = ? AND message_id IN ({marks})",
-                (user_id, *part),
-            ).fetchall()
-        )
-    return np.fromiter((found.get(message_id, 0) for message_id in ids), dtype=np.int64, count=len(ids))
+        for message_id, text, length in connection.execute(
+            "SELECT message_id, terms, length FROM keywords"
+            f" WHERE user_id = ? AND message_id IN ({marks}) ORDER BY message_id",
+            (user_id, *part),
+        ):
+            row = [0] * len(terms)
+            for term in text.split(" "):
+                if (column := columns.get(term)) is not None:
+                    row[column] += 1
+            ids.append(message_id)
+            rows.append(row)
+            lengths.append(length)
+    shape = (len(ids), len(terms))
+    return ids, np.array(rows, dtype=np.int64).reshape(shape), np.array(lengths, dtype=np.int64)
 
 
 def totals(connection: sqlite3.Connection, user_id: int) -> tuple[int, float]:

@@ -157,6 +157,19 @@ async def test_a_vague_question_is_looked_for_with_what_was_said_before() -> Non
     assert found[0][0] == wanted
 
 
+async def test_a_short_question_is_not_drowned_by_what_was_said_before() -> None:
+    wanted = await vector_memory.save_message(7, "user", "I live in Angarsk and my cat is called Fluffy")
+    for number in range(12):
+        await vector_memory.save_message(7, "user", f"the weather on day {number} is fine")
+    await vector_memory.flush()
+    found = await vector_memory.search_memory(
+        7,
+        "what is the name of my cat?",
+        history=["the weather on day 11 is fine", "Glad to hear it is fine!"],
+    )
+    assert found[0][0] == wanted
+
+
 async def test_created_at_comes_back_to_the_microsecond() -> None:
     moment = datetime(2026, 3, 1, 12, 30, 15, 123456, tzinfo=UTC) + timedelta(0)
     saved = await vector_memory.save_message(7, "user", "exact", created_at=moment)
