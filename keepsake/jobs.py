@@ -100,7 +100,9 @@ class JobRunner:
     async def _dispatch(self) -> None:
         while not self._stopping:
             self._wake.clear()
-            for kind, lane in self._lanes.items():
+            free = [kind for kind, lane in self._lanes.items() if self._busy(kind) < lane.at_once]
+            for kind in await self._database.read(jobs.due_kinds, free, self._now()):
+                lane = self._lanes[kind]
                 while self._busy(kind) < lane.at_once and await self._claim(kind, lane):
                     pass
             # Not wait_for: in Python 3.11 it may swallow the cancellation that `stop` waits for.
@@ -112,9 +114,6 @@ class JobRunner:
         return sum(job.kind == kind for job in self._running.values())
 
     async def _claim(self, kind: str, lane: Lane) -> bool:
-        due = await self._database.read(jobs.next_due, (kind,))
-        if due is None or due > self._now():
-            return False
         job = await self._database.write(jobs.claim, kind, self._now())
         if job is None:
             return False

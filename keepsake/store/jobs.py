@@ -98,13 +98,14 @@ def pending(connection: sqlite3.Connection, kinds: Collection[str], now: int) ->
     return row is not None
 
 
-def next_due(connection: sqlite3.Connection, kinds: Collection[str]) -> int | None:
-    """When the next waiting job of these kinds wants to run, in microseconds."""
+def due_kinds(connection: sqlite3.Connection, kinds: Collection[str], now: int) -> list[str]:
+    """Those of these kinds that have a job whose time has come."""
     marks = ", ".join("?" * len(kinds))
-    row = connection.execute(
-        f"SELECT min(run_after) FROM jobs WHERE state = 'waiting' AND kind IN ({marks})", tuple(kinds)
-    ).fetchone()
-    return row[0] if row else None
+    rows = connection.execute(
+        f"SELECT DISTINCT kind FROM jobs WHERE state = 'waiting' AND kind IN ({marks}) AND run_after <= ?",
+        (*kinds, now),
+    )
+    return [row[0] for row in rows]
 
 
 def result(connection: sqlite3.Connection, job_id: int) -> tuple[str, dict[str, object]] | None:

@@ -122,10 +122,11 @@ def by_ids(connection: sqlite3.Connection, user_id: int, ids: Iterable[int]) -> 
     return found
 
 
-def count_user_after(connection: sqlite3.Connection, user_id: int, cursor: int) -> int:
-    """How many of the user's own messages came after `cursor`."""
+def count_user_after(connection: sqlite3.Connection, user_id: int, cursor: int, limit: int = -1) -> int:
+    """How many of the user's own messages came after `cursor`, counted no further than `limit` (-1: all)."""
     row = connection.execute(
-        "SELECT count(*) FROM messages WHERE user_id = ? AND id > ? AND role = 'user'", (user_id, cursor)
+        "SELECT count(*) FROM (SELECT 1 FROM messages WHERE user_id = ? AND id > ? AND role = 'user' LIMIT ?)",
+        (user_id, cursor, limit),
     ).fetchone()
     return int(row[0])
 

@@ -70,8 +70,8 @@ class SQLiteMemoryStorage:
         return message
 
     def _extraction_is_due(self, connection: sqlite3.Connection, user_id: int) -> bool:
-        unread = messages.count_user_after(connection, user_id, facts.cursor(connection, user_id))
-        return unread >= self._extraction_every
+        cursor, enough = facts.cursor(connection, user_id), self._extraction_every
+        return messages.count_user_after(connection, user_id, cursor, enough) >= enough
 
     async def last_messages(self, user_id: int, limit: int, before: int | None = None) -> list[Message]:
         """The newest `limit` messages, oldest first; with `before`, only those with a smaller id."""

@@ -40,7 +40,8 @@ def test_work_that_comes_while_it_runs_is_not_missed_and_not_run_beside_it(
 def test_a_job_is_claimed_when_its_time_has_come(connection: sqlite3.Connection) -> None:
     jobs.enqueue(connection, "extract", "7", 10, run_after=100)
     assert jobs.claim(connection, "extract", 99) is None
-    assert jobs.next_due(connection, ["extract"]) == 100
+    assert jobs.due_kinds(connection, ["extract"], 99) == []
+    assert jobs.due_kinds(connection, ["extract", "embed"], 100) == ["extract"]
     claimed = jobs.claim(connection, "extract", 100)
     assert claimed is not None
     assert claimed.attempts == 1
