@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
+from handlers.cancel import handle_cancel
 from handlers.context import handle_context
 from handlers.dispatch import Dispatcher
 from handlers.facts import handle_facts
@@ -27,6 +28,7 @@ COMMANDS: dict[str, Handler] = {
     "search": handle_search,
     "context": handle_context,
     "language": handle_language,
+    "cancel": handle_cancel,
 }
 COMMANDS["help"] = help_handler(COMMANDS)
 # A press goes to the handler of its data's part before the first colon.

@@ -8,7 +8,7 @@ import time
 
 from bot_models.user_state import UserState
 from handlers.search import find, found_lines
-from keepsake.assistant import AnswerStream, Assistant, Chat, Model, Recalled
+from keepsake.assistant import AnswerStopped, AnswerStream, Assistant, Chat, Model, Recalled
 from keepsake.errors import ModelAnswerInvalid, ModelError, ModelUnavailable
 from keepsake.llm.client import Turn
 from keepsake.llm.prompts import ANSWER_PROMPT, load_prompt
@@ -25,13 +25,21 @@ async def handle_text_message(app: Assistant, chat: Chat, text: str) -> None:
     if not text.strip():
         await chat.send(translate(chat.language, "message-empty"))
         return
-    state = await restored_state(app, chat.user_id)
+    restored = app.states.is_history_loaded(chat.user_id)
     question = await app.memory.save_message(
-        chat.user_id, "user", text, sender=chat.sender, sender_id=chat.sender_id
+        chat.user_id,
+        "user",
+        text,
+        created_at=chat.said_at,
+        sender=chat.sender,
+        sender_id=chat.sender_id,
+        key=chat.key,
     )
-    state.add("user", question.content)
-    every = app.settings.fact_extraction_every
-    state.messages_since_fact_extract = (state.messages_since_fact_extract + 1) % every
+    state = await restored_state(app, chat.user_id)
+    if restored:  # else it was read from the store with what was said before
+        state.add("user", question.content)
+        every = app.settings.fact_extraction_every
+        state.messages_since_fact_extract = (state.messages_since_fact_extract + 1) % every
     await handle_ai_task(app, chat, question)
 
 
@@ -45,19 +53,25 @@ async def handle_ai_task(app: Assistant, chat: Chat, question: Message) -> None:
         recalled = await app.memory.recall(chat.user_id, question.content, before=question.id)
         await note_weak_model(app, chat)
         answer = app.model.stream(answer_turns(recalled.block, question, chat.language))
+        failure: ModelError | None = None
         error = None
         try:
             await chat.stream(aiter(answer))
-        except ModelError as failure:
-            log.warning("no answer: %s", failure)
-            error = type(failure).__name__
-            await _explain(app, chat, failure, answer, question)
+        except ModelError as raised:
+            log.warning("no answer: %s", raised)
+            failure, error = raised, type(raised).__name__
+        except AnswerStopped:
+            error = _STOPPED
         except asyncio.CancelledError:
-            # Its beginning may have been read, so it is kept as said; this task itself is to end now.
-            done = _keep(app, chat, app.model, question, recalled, answer, started, _STOPPED)
-            app.tasks.start(done, "keep a stopped answer")
-            raise
-    await _keep(app, chat, app.model, question, recalled, answer, started, error)
+            if chat.key is None:
+                # Its beginning may have been read, so it is kept as said; this task itself is to end now.
+                done = _keep(app, chat, app.model, question, recalled, answer, started, _STOPPED)
+                app.tasks.start(done, "keep a stopped answer")
+            raise  # with a key it is answered anew at the next start
+        await _keep(app, chat, app.model, question, recalled, answer, started, error)
+        await chat.deliver()
+        if failure is not None:
+            await _explain(app, chat, failure, answer, question)
 
 
 async def restored_state(app: Assistant, user_id: int) -> UserState:
@@ -119,7 +133,13 @@ async def _keep(
     latency_ms = round((time.monotonic() - started) * 1000)
     reply = None
     if answer.text.strip():
-        reply = await app.memory.save_message(chat.user_id, "assistant", answer.text)
+        reply = await app.memory.save_message(
+            chat.user_id,
+            "assistant",
+            answer.text,
+            key=f"{chat.key}:answer" if chat.key else None,
+            also=chat.posting(answer.text),
+        )
         app.states.get_state(chat.user_id).add("assistant", reply.content)
     event = AnswerEvent(
         user_id=chat.user_id,

@@ -19,8 +19,13 @@ from keepsake.access import Access
 from keepsake.llm.client import Turn
 from keepsake.models import AnswerEvent, Fact, ItemKind, Message
 from keepsake.settings import Settings
+from keepsake.store.storage import Also
 
 log = logging.getLogger(__name__)
+
+
+class AnswerStopped(Exception):
+    """The person does not want the rest of the answer."""
 
 
 class Recalled(Protocol):
@@ -45,7 +50,11 @@ class Memory(Protocol):
         created_at: datetime | None = None,
         sender: str | None = None,
         sender_id: str | None = None,
+        key: str | None = None,
+        also: Also | None = None,
     ) -> Message: ...
+
+    async def edit_message(self, user_id: int | str, key: str, content: str) -> Message | None: ...
 
     async def load_history_to_state(
         self, user_id: int | str, state: UserState, state_manager: StateManager
@@ -124,6 +133,10 @@ class Chat(Protocol):
     # The display name and the id of who said it, None where it is the user themselves.
     sender: str | None
     sender_id: str | None
+    # When it was said, None for now; and what names the message where it may be handled again after a kill.
+    said_at: datetime | None
+    key: str | None
+    stopped: bool  # it has stopped an answer: it is a /cancel that came in time
 
     @property
     def kind(self) -> Literal["telegram", "terminal"]: ...
@@ -135,7 +148,16 @@ class Chat(Protocol):
         """Says something beside the conversation."""
 
     async def stream(self, pieces: AsyncIterator[str]) -> None:
-        """Shows the model's Markdown as it comes. What has come is shown also where `pieces` raises."""
+        """Shows the model's Markdown as it comes. Raises what `pieces` raises, and AnswerStopped.
+
+        What has come by then is shown too, at the latest by `deliver`.
+        """
+
+    def posting(self, text: str) -> Also | None:
+        """What hands the whole answer over to be sent, in the transaction that keeps it; None where it is shown."""
+
+    async def deliver(self) -> None:
+        """Sends what `posting` handed over."""
 
     def typing(self) -> AbstractAsyncContextManager[None]:
         """Shows that an answer is being made, for as long as the context lasts."""

@@ -34,7 +34,7 @@ from keepsake.settings import Settings
 from keepsake.store import embeddings, users
 from keepsake.store.database import Database
 from keepsake.store.messages import NewMessage
-from keepsake.store.storage import CHROMA, EMBED, EXTRACT, SQLiteMemoryStorage
+from keepsake.store.storage import CHROMA, EMBED, EXTRACT, Also, SQLiteMemoryStorage
 from keepsake.verify import fix
 
 log = logging.getLogger(__name__)
@@ -154,10 +154,18 @@ class Engine:
         if self._runner is not None:
             await self._runner.flush()
 
-    async def save(self, new: NewMessage) -> Message:
+    async def save(self, new: NewMessage, also: Also | None = None) -> Message:
         """Stores a message; when this returns it is durable and can be found by keyword."""
-        message = await self.storage.save_message(new)
+        message = await self.storage.save_message(new, also)
         self._wake()
+        return message
+
+    async def edit(self, user_id: int, key: str, text: str) -> Message | None:
+        """Gives a message another text. Returns it, None where no message has this key."""
+        message = await self.storage.edit_message(user_id, key, text)
+        if message is not None and self._vectors is not None:
+            self._vectors.drop_one(user_id, "message", message.id)
+            self._wake()
         return message
 
     async def record_answer(self, event: AnswerEvent) -> None:

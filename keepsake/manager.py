@@ -23,6 +23,7 @@ from keepsake.prompt import tokens
 from keepsake.recall.search import Question
 from keepsake.settings import Settings, load_settings
 from keepsake.store.messages import NewMessage
+from keepsake.store.storage import Also
 
 if TYPE_CHECKING:
     from bot_models.user_state import StateManager, UserState
@@ -116,14 +117,26 @@ class MemoryManager:
         created_at: datetime | None = None,
         sender: str | None = None,
         sender_id: int | str | None = None,
+        key: str | None = None,
+        also: Also | None = None,
     ) -> Message:
         """Stores a message; when this returns it is durable and can be found by keyword.
 
+        `key`: a name of the caller's for it; a message of this user with the same key is stored once, and returned
+        again as it stands. `also` is run in the transaction that stores it.
         Raises ValueError for a user, role, content or time that cannot be. Characters that cannot be stored (lone
         surrogates, NUL) are replaced.
         """
-        new = checked_message(user_id, role, content, created_at or self._clock(), sender, sender_id)
-        return await (await self.engine()).save(new)
+        new = checked_message(user_id, role, content, created_at or self._clock(), sender, sender_id, key)
+        return await (await self.engine()).save(new, also)
+
+    async def edit_message(self, user_id: int | str, key: str, content: str) -> Message | None:
+        """Gives the message that was saved with `key` another text; None where there is none.
+
+        It is found by the new text from then on. Raises ValueError as `save_message` does.
+        """
+        user, text = checked_user(user_id), checked_content(content)
+        return await (await self.engine()).edit(user, key, text)
 
     async def load_history_to_state(
         self, user_id: int | str, state: UserState, state_manager: StateManager
@@ -294,14 +307,13 @@ def checked_message(
     created_at: datetime,
     sender: str | None,
     sender_id: int | str | None,
+    key: str | None = None,
 ) -> NewMessage:
     """A message fit to be stored. Raises ValueError with what is wrong with it."""
     user = checked_user(user_id)
     if role not in ("user", "assistant"):
         raise ValueError(f"role is 'user' or 'assistant', got {role!r}")
-    text = checked_text(content)
-    if not text.strip():
-        raise ValueError("content is empty: there is nothing to remember")
+    text = checked_content(content)
     _checked_time(created_at)
     return NewMessage(
         user,
@@ -310,7 +322,16 @@ def checked_message(
         created_at,
         checked_text(sender) if sender is not None else None,
         checked_text(str(sender_id)) if sender_id is not None else None,
+        key,
     )
+
+
+def checked_content(content: object) -> str:
+    """A message's text as `checked_text` gives it. Raises ValueError for an empty one."""
+    text = checked_text(content)
+    if not text.strip():
+        raise ValueError("content is empty: there is nothing to remember")
+    return text
 
 
 def _checked_time(moment: datetime | None) -> None:

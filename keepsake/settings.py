@@ -45,6 +45,16 @@ class Settings(BaseSettings):
         "Root of a Bot API server: methods at `URL/bot<token>/<method>`, files at `URL/file/bot<token>/<path>`.",
         pattern=r"^https?://\S+$",
     )
+    telegram_webhook_url: str | None = _group(
+        "Telegram",
+        None,
+        "Root of the public https address that reaches the port below; updates then come by webhook, to "
+        "`URL/telegram`. Empty: by polling.",
+        pattern=r"^https?://\S+$",
+    )
+    telegram_webhook_port: int = _group(
+        "Telegram", 8080, "Port on 127.0.0.1 for the webhook, and for `/health`.", ge=1, le=65_535
+    )
     allowed_user_ids: Annotated[tuple[int, ...] | str, NoDecode] = _group(
         "Telegram",
         (),

@@ -16,15 +16,15 @@ FIRST_USER = 1  # whom the terminal talks with, where nobody is named
 
 
 @asynccontextmanager
-async def assistant(settings: Settings) -> AsyncIterator[Assistant]:
-    """The assistant over an opened memory. Raises FolderHeld, DatabaseError, SettingError."""
+async def assistant(settings: Settings) -> AsyncIterator[tuple[Assistant, HybridMemoryManager]]:
+    """The assistant and the opened memory that it is over. Raises FolderHeld, DatabaseError, SettingError."""
     model = open_model(settings)
     extraction_model = open_extraction_model(settings, model)
     try:
         async with HybridMemoryManager(settings, model=extraction_model) as memory:
             app = await build_assistant(settings, memory, model)
             memory.when_forgotten(app.states.forget)
-            yield app
+            yield app, memory
     finally:
         if model is not None:
             await model.close()
@@ -34,7 +34,7 @@ async def chat(settings: Settings, user_id: int) -> int:
     """Talks over standard input and output."""
     from keepsake.terminal import run_terminal
 
-    async with assistant(settings) as app:
+    async with assistant(settings) as (app, _):
         await run_terminal(app, user_id)
     return DONE
 
@@ -45,8 +45,8 @@ async def telegram(settings: Settings) -> int:
         raise SettingError("TELEGRAM_BOT_TOKEN is not set: get a token from @BotFather, or try `bot.py chat`")
     from keepsake.telegram import run_telegram
 
-    async with assistant(settings) as app:
-        await run_telegram(app)
+    async with assistant(settings) as (app, memory):
+        await run_telegram(app, (await memory.engine()).storage.database)
     return DONE
 
 

@@ -51,9 +51,27 @@ class FileEntry:
         return len(relative.parts) == 1 and relative.match(self.pattern)
 
 
+_WHERE = "where it was said: a private chat has its person's id, and a group is nobody"
 _SHADOW = "the inside of the keyword index"
 
 TABLES: tuple[TableEntry, ...] = (
+    TableEntry(
+        "inbox",
+        "updates from Telegram that wait or are done",
+        _OF_USER,
+        0,
+        texts=("payload",),
+        also_names=(("chat_id", _WHERE),),
+    ),
+    TableEntry(
+        "outbox",
+        "what is sent to Telegram",
+        _OF_USER,
+        0,
+        texts=("payload",),
+        also_names=(("chat_id", _WHERE),),
+    ),
+    TableEntry("message_keys", "what others call a message", _OF_USER, 0),
     TableEntry("fact_sources", "which messages a fact comes from", _OF_USER, 1),
     TableEntry("embeddings", "vectors of messages and facts", _OF_USER, 2, vectors=("vector",)),
     TableEntry("vector_queue", "what wants a vector", _OF_USER, 3),

@@ -22,7 +22,7 @@ from keepsake.index.chroma import ChromaIndex
 from keepsake.index.embedder import Embedder
 from keepsake.index.exact import VectorCache
 from keepsake.jobs import Done
-from keepsake.models import Job
+from keepsake.models import ItemKind, Job
 from keepsake.store import embeddings, jobs, users
 from keepsake.store.database import Database
 from keepsake.store.embeddings import ItemKey, Vector
@@ -156,6 +156,11 @@ class VectorMemoryStorage:
         embeddings.delete(connection, user_id)
         embeddings.queue_all(connection, self.embedder.name, user_id)
         self._enqueue(connection, EMBED, user_id)
+
+    def drop_one(self, user_id: int, kind: ItemKind, item_id: int) -> None:
+        """Takes one vector out of RAM."""
+        self._changes += 1
+        self.cache.remove(user_id, [exact.encode(kind, item_id)])
 
     def drop(self, user_id: int) -> None:
         """Takes a user's vectors out of RAM."""

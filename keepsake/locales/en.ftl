@@ -32,6 +32,7 @@ command-facts = what is known about you
 command-search = look for something in memory: /search WORDS
 command-context = what the model is given about you
 command-language = choose the language
+command-cancel = stop the answer that is being written
 command-exit = leave the chat
 
 ## Answers to commands
@@ -92,6 +93,8 @@ model-none = No language model is set up, so I cannot answer. Your message is ke
 model-down-later = The language model is not reachable right now, so I cannot answer. Your message is kept; please try again in a moment.
 model-down-refused = The language model refuses the request, so I cannot answer. Your message is kept; whoever runs this bot finds the reason in its log.
 model-said-nothing = The language model gave an empty answer. Your message is kept.
+answer-stopped = Stopped.
+nothing-to-stop = Nothing is being answered right now.
 model-cut-short = The language model stopped in the middle of its answer.
 memory-has = What memory has about it:
 memory-has-nothing = Memory has nothing about it.

@@ -143,6 +143,12 @@ def delete(connection: sqlite3.Connection, user_id: int) -> None:
     connection.execute("DELETE FROM embeddings WHERE user_id = ?", (user_id,))
 
 
+def delete_one(connection: sqlite3.Connection, user_id: int, kind: ItemKind, item_id: int) -> None:
+    connection.execute(
+        "DELETE FROM embeddings WHERE user_id = ? AND kind = ? AND item_id = ?", (user_id, kind, item_id)
+    )
+
+
 def count(connection: sqlite3.Connection, user_id: int, model: str | None = None) -> int:
     """Vectors held for the user; with `model`, only those it made."""
     row = connection.execute(

@@ -16,7 +16,7 @@ _VARIABLES_MAX = 500  # ids in one statement, well under SQLite's limit
 
 @dataclass(frozen=True, slots=True)
 class NewMessage:
-    """A checked message on its way in."""
+    """A checked message on its way in. `key`: a name that makes it be stored once, however often it comes."""
 
     user_id: int
     role: Role
@@ -24,6 +24,7 @@ class NewMessage:
     created_at: datetime
     sender: str | None = None
     sender_id: str | None = None
+    key: str | None = None
 
 
 def insert(
@@ -40,6 +41,8 @@ def insert(
     ).lastrowid
     assert message_id is not None
     insert_keywords(connection, message_id, new.user_id, terms)
+    if new.key is not None:
+        connection.execute("INSERT INTO message_keys VALUES (?, ?, ?)", (new.user_id, new.key, message_id))
     return Message(
         message_id,
         new.user_id,
@@ -49,6 +52,33 @@ def insert(
         session_id,
         new.sender,
         new.sender_id,
+    )
+
+
+def by_key(connection: sqlite3.Connection, user_id: int, key: str) -> Message | None:
+    """The user's message that was stored with this key."""
+    row = connection.execute(
+        f"SELECT {_COLUMNS} FROM messages WHERE user_id = ?1"
+        " AND id = (SELECT message_id FROM message_keys WHERE key = ?2 AND user_id = ?1)",
+        (user_id, key),
+    ).fetchone()
+    return _message(row) if row else None
+
+
+def replace_text(connection: sqlite3.Connection, old: Message, text: str, terms: Sequence[str]) -> None:
+    """Gives a message another text, and the keyword index its words."""
+    connection.execute("UPDATE messages SET content = ? WHERE id = ?", (text, old.id))
+    joined, length = connection.execute(
+        "SELECT terms, length FROM keywords WHERE message_id = ?", (old.id,)
+    ).fetchone()
+    # Of an index with external content FTS5 takes a row out only by the very words that it put in.
+    connection.execute(
+        "INSERT INTO keyword_index (keyword_index, rowid, terms) VALUES ('delete', ?, ?)", (old.id, joined)
+    )
+    connection.execute("DELETE FROM keywords WHERE message_id = ?", (old.id,))
+    insert_keywords(connection, old.id, old.user_id, terms)
+    connection.execute(
+        "UPDATE sessions SET term_count = term_count + ? WHERE id = ?", (len(terms) - length, old.session_id)
     )
 
 

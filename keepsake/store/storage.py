@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -17,6 +18,7 @@ EMBED, CHROMA, EXTRACT = "embed", "chroma", "extract"
 OWNER = "owner"
 
 Analyse = Callable[[str], Sequence[str]]
+Also = Callable[[sqlite3.Connection, Message], object]  # a further step of a message's transaction
 
 
 class SQLiteMemoryStorage:
@@ -53,11 +55,18 @@ class SQLiteMemoryStorage:
     def now_micros(self) -> int:
         return to_micros(self._clock())
 
-    async def save_message(self, new: NewMessage) -> Message:
-        """Stores a message and, in the same transaction, the background work it asks for."""
-        return await self.database.write(self._save_message, new)
+    async def save_message(self, new: NewMessage, also: Also | None = None) -> Message:
+        """Stores a message and, in the same transaction, the background work it asks for and what `also` does.
 
-    def _save_message(self, connection: sqlite3.Connection, new: NewMessage) -> Message:
+        Where a message with its key is here already, that one is returned and nothing is done.
+        """
+        return await self.database.write(self._save_message, new, also)
+
+    def _save_message(
+        self, connection: sqlite3.Connection, new: NewMessage, also: Also | None = None
+    ) -> Message:
+        if new.key is not None and (held := messages.by_key(connection, new.user_id, new.key)) is not None:
+            return held
         now = self.now_micros()
         users.ensure(connection, new.user_id, now)
         message = messages.insert(connection, new, self._analyse(new.content), self._gap)
@@ -67,7 +76,26 @@ class SQLiteMemoryStorage:
             jobs.enqueue(connection, EMBED, key, now, user_id=new.user_id)
         if new.role == "user" and self._extraction_is_due(connection, new.user_id):
             jobs.enqueue(connection, EXTRACT, key, now, user_id=new.user_id)
+        if also is not None:
+            also(connection, message)
         return message
+
+    async def edit_message(self, user_id: int, key: str, text: str) -> Message | None:
+        """Gives the message with this key another text; its vector is made anew. None where there is none."""
+        return await self.database.write(self._edit_message, user_id, key, text)
+
+    def _edit_message(
+        self, connection: sqlite3.Connection, user_id: int, key: str, text: str
+    ) -> Message | None:
+        old = messages.by_key(connection, user_id, key)
+        if old is None or old.content == text:
+            return old
+        messages.replace_text(connection, old, text, self._analyse(text))
+        embeddings.delete_one(connection, user_id, "message", old.id)
+        if self._with_vectors:
+            embeddings.queue(connection, user_id, "message", old.id)
+            jobs.enqueue(connection, EMBED, str(user_id), self.now_micros(), user_id=user_id)
+        return replace(old, content=text)
 
     def _extraction_is_due(self, connection: sqlite3.Connection, user_id: int) -> bool:
         cursor, enough = facts.cursor(connection, user_id), self._extraction_every

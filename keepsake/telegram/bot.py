@@ -1,4 +1,4 @@
-"""The bot's life: connect, listen, stop. And the way of an update to its handler."""
+"""The bot's life: connect, listen, stop."""
 
 from __future__ import annotations
 
@@ -9,96 +9,83 @@ import signal
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
 
-import telegram
-from telegram import Bot, BotCommand, Message, Update
+from telegram import BotCommand
 from telegram.error import TelegramError
-from telegram.ext import Application, CallbackQueryHandler, ContextTypes, MessageHandler, filters
+from telegram.request import HTTPXRequest
 
-from handlers import COMMANDS, press, receive, turn_away
+from handlers import COMMANDS
 from keepsake.assistant import Assistant
+from keepsake.clock import Clock, system_clock
 from keepsake.errors import SettingError
-from keepsake.locales import pick_language, translate
+from keepsake.locales import translate
 from keepsake.settings import LANGUAGES, Settings
-from keepsake.telegram.chat import TelegramChat
-from keepsake.telegram.lanes import Lanes
-from keepsake.telegram.polling import insist, poll
+from keepsake.store.database import Database
+from keepsake.telegram.front import Front
+from keepsake.telegram.lanes import CHATS_AT_ONCE
+from keepsake.telegram.polling import RawBot, insist, poll
+from keepsake.telegram.webhook import listen
 
 log = logging.getLogger(__name__)
 
 # How long answers in work may take after the bot was told to stop; service managers kill after 30–90 s.
 _GRACE_SECONDS = 20.0
 
-App = Application[Any, Any, Any, Any, Any, Any]
-Context = ContextTypes.DEFAULT_TYPE
 
+async def run_telegram(
+    app: Assistant, database: Database, *, clock: Clock = system_clock, stop: asyncio.Event | None = None
+) -> None:
+    """Talks to Telegram until SIGTERM or SIGINT, or until `stop` is set where one is given.
 
-async def run_telegram(app: Assistant, *, stop: asyncio.Event | None = None) -> None:
-    """Talks to Telegram by polling until SIGTERM or SIGINT, or until `stop` is set where one is given.
-
-    Waits for Telegram where it is down. Raises SettingError for a missing or rejected token. Answers in work
-    when it is told to stop are finished, for 20 seconds at most; what they said is kept when this returns.
+    By webhook where TELEGRAM_WEBHOOK_URL is set, else by polling. Waits for Telegram where it is down. Answers in
+    work when it is told to stop are finished, for 20 seconds at most; all else waits in the inbox for the next start.
+    Raises SettingError for a token that is missing, rejected, or in use by another program.
     """
     # The library warns at every flood limit unless it may give durations as timedeltas, as it will anyway.
     os.environ.setdefault("PTB_TIMEDELTA", "true")
-    lanes = Lanes()
-    application = build_application(app, lanes)
+    bot = open_bot(app.settings)
     async with _stopping(stop) as stopped:
         try:
-            await insist(application.initialize, stopped)
+            await insist(bot.initialize, stopped)
             if not stopped.is_set():
-                await _listen(app, application, lanes, stopped)
+                await _talk(app, bot, Front(app, bot, database, clock), stopped)
         finally:
-            await application.shutdown()
-            await application.bot.request.shutdown()  # it is open also where connecting failed
+            await bot.shutdown()
+            await bot.request.shutdown()  # it is open also where connecting failed
             await app.tasks.wait()
 
 
-def build_application(app: Assistant, lanes: Lanes) -> App:
-    """The library's application with our handlers in it.
-
-    Raises SettingError where there is no token.
-    """
-    settings = app.settings
+def open_bot(settings: Settings) -> RawBot:
+    """The library's bot, not connected yet. Raises SettingError where there is no token."""
     if settings.telegram_bot_token is None:
         raise SettingError("TELEGRAM_BOT_TOKEN is not set: get a token from @BotFather")
     url = settings.telegram_api_url.rstrip("/")
-    builder = Application.builder().updater(None).concurrent_updates(lanes)
-    builder = builder.token(settings.telegram_bot_token.get_secret_value())
-    application = builder.base_url(f"{url}/bot").base_file_url(f"{url}/file/bot").build()
-    private = filters.UpdateType.MESSAGE & filters.ChatType.PRIVATE & ~filters.StatusUpdate.ALL
-    application.add_handler(MessageHandler(private, _on_message))
-    application.add_handler(CallbackQueryHandler(_on_press))
-    application.add_error_handler(_on_error)
-    application.bot_data["assistant"] = app
-    return application
+    return RawBot(
+        settings.telegram_bot_token.get_secret_value(),
+        base_url=f"{url}/bot",
+        base_file_url=f"{url}/file/bot",
+        request=HTTPXRequest(connection_pool_size=CHATS_AT_ONCE),
+    )
 
 
-async def _listen(app: Assistant, application: App, lanes: Lanes, stopped: asyncio.Event) -> None:
-    bot, language = application.bot, app.settings.default_language
-    await insist(bot.delete_webhook, stopped)
+async def _talk(app: Assistant, bot: RawBot, front: Front, stopped: asyncio.Event) -> None:
+    language = app.settings.default_language
     await _set_menu(bot, language)
     app.access.offer_code(lambda code: _tell(translate(language, "operator-code", code=code)))
-    await application.start()
+    await front.resume()
     try:
         _tell(translate(language, "operator-running", name=bot.username))
-        await poll(bot, application.update_queue.put, stopped)
+        if app.settings.telegram_webhook_url is not None:
+            await listen(bot, app.settings, front, stopped)
+        else:
+            await insist(bot.delete_webhook, stopped)
+            await poll(bot, front.take, stopped)
         _tell(translate(language, "operator-stopping"))
     finally:
-        await _finish(application, lanes)
+        await front.stop(_GRACE_SECONDS)
 
 
-async def _finish(application: App, lanes: Lanes) -> None:
-    """Lets everything end that was taken from Telegram, and after the grace cuts it short."""
-    stopping = asyncio.create_task(application.stop(), name="stop")
-    await asyncio.wait({stopping}, timeout=_GRACE_SECONDS)
-    if not stopping.done():
-        log.warning("%s updates were cut short by the stop", lanes.cancel())
-    await stopping
-
-
-async def _set_menu(bot: Bot, default: str) -> None:
+async def _set_menu(bot: RawBot, default: str) -> None:
     """The commands as Telegram's menu shows them, in every language of ours and for everybody else."""
     try:
         for code, language in [(None, default), *((code, code) for code in LANGUAGES)]:
@@ -106,60 +93,6 @@ async def _set_menu(bot: Bot, default: str) -> None:
             await bot.set_my_commands(menu, language_code=code)
     except TelegramError as error:
         log.warning("the menu of commands was not set: %s", type(error).__name__)
-
-
-async def _on_message(update: Update, context: Context) -> None:
-    app: Assistant = context.bot_data["assistant"]
-    message, user = update.message, update.effective_user
-    if message is None or user is None:
-        return
-    chat = TelegramChat(context.bot, user.id, message.chat_id, _language(app.settings, user))
-    chat.sender, chat.sender_id = _forwarded_from(message, user)
-    if not app.access.allows(user.id):
-        await turn_away(app, chat, message.text or "", user.language_code)
-    elif message.text is None:
-        chat.language = await app.memory.language(user.id) or chat.language
-        await chat.send(translate(chat.language, "text-only"))
-    else:
-        await receive(app, chat, message.text)
-
-
-async def _on_press(update: Update, context: Context) -> None:
-    app: Assistant = context.bot_data["assistant"]
-    query, where = update.callback_query, update.effective_chat
-    if query is None or where is None or where.type != where.PRIVATE:
-        return
-    user = query.from_user
-    if not app.access.allows(user.id):
-        return
-    try:
-        await query.answer()
-    except TelegramError as error:  # an old press cannot be acknowledged any more, but it is still meant
-        log.info("a press was not acknowledged: %s", type(error).__name__)
-    chat = TelegramChat(context.bot, user.id, where.id, _language(app.settings, user))
-    await press(app, chat, query.data or "")
-
-
-async def _on_error(_update: object, context: Context) -> None:
-    log.error("an update was not handled: %s", type(context.error).__name__)
-
-
-def _language(settings: Settings, user: telegram.User) -> str:
-    return pick_language(user.language_code, settings.default_language)
-
-
-def _forwarded_from(message: Message, user: telegram.User) -> tuple[str | None, str | None]:
-    """Name and id of who wrote a forwarded message, (None, None) for the user's own words."""
-    origin = message.forward_origin
-    match origin:
-        case telegram.MessageOriginUser(sender_user=author) if author.id != user.id:
-            return author.full_name, str(author.id)
-        case telegram.MessageOriginHiddenUser(sender_user_name=name):
-            return name, None
-        case telegram.MessageOriginChat(sender_chat=source) | telegram.MessageOriginChannel(chat=source):
-            return source.effective_name, str(source.id)
-        case _:
-            return None, None
 
 
 @asynccontextmanager

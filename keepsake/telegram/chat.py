@@ -4,61 +4,96 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
+from datetime import datetime
 from typing import Literal
 
-import httpx
-from telegram import Bot, InlineKeyboardButton, InlineKeyboardMarkup, Message
+from telegram import Bot
 from telegram.constants import ChatAction
-from telegram.error import BadRequest, NetworkError, RetryAfter, TelegramError
+from telegram.error import TelegramError
 
-from keepsake.assistant import Button
-from keepsake.telegram.polling import seconds
+from keepsake.assistant import AnswerStopped, Button
+from keepsake.store import outbox
+from keepsake.store.outbox import Address
+from keepsake.store.storage import Also
+from keepsake.telegram.limits import Limits
+from keepsake.telegram.outbox import Outbox
+from keepsake.telegram.preview import Previews
 from keepsake.telegram.render import Part, markdown_parts, plain_parts
 
 log = logging.getLogger(__name__)
 
 # Telegram shows "typing…" for five seconds.
 _TYPING_SECONDS = 4.0
-_TRIES = 4
-_BACKOFF_SECONDS = 0.5
-# A flood limit longer than this is not waited for: the lane of the chat would stand still.
-_LONGEST_WAIT_SECONDS = 60.0
 
 
 class TelegramChat:
-    """One person's private chat. What cannot be delivered is logged, by the error's type alone."""
+    """One person's private chat, while one update is handled. All it says goes through the outbox."""
 
     kind: Literal["telegram"] = "telegram"
 
-    def __init__(self, bot: Bot, user_id: int, chat_id: int, language: str) -> None:
-        self.user_id = user_id
+    def __init__(
+        self, bot: Bot, limits: Limits, mail: Outbox, previews: Previews, to: Address, language: str
+    ) -> None:
+        self.user_id = to.user_id
         self.language = language
         self.sender: str | None = None
         self.sender_id: str | None = None
+        self.said_at: datetime | None = None
+        self.key: str | None = None
+        self.stopped = False
         self._bot = bot
-        self._chat_id = chat_id
+        self._limits = limits
+        self._mail = mail
+        self._previews = previews
+        self._to = to
+        self.thread_id = to.thread_id
+        self._said = {outbox.REPLY: 0, outbox.NOTE: 0}
+        self._answering: asyncio.Task[None] | None = None
+        self._stop = False
 
     async def send(self, text: str, buttons: Sequence[Button] = ()) -> None:
-        parts = plain_parts(text)
-        for part in parts[:-1]:
-            await self._deliver(part)
-        for part in parts[-1:]:
-            await self._deliver(part, _keyboard(buttons))
+        await self._say(outbox.REPLY, text, buttons)
 
     async def note(self, text: str) -> None:
-        await self.send(text)
+        await self._say(outbox.NOTE, text)
+
+    async def _say(self, kind: str, text: str, buttons: Sequence[Button] = ()) -> None:
+        number = self._said[kind]
+        self._said[kind] += 1
+        await self._mail.post(self._to, f"{kind}{number}", plain_parts(text), buttons)
 
     async def stream(self, pieces: AsyncIterator[str]) -> None:
-        """Sends the whole answer once it is there, or as much as came before an error."""
-        text = ""
+        if self._stop:
+            raise AnswerStopped
+        self._answering = asyncio.create_task(self._show(pieces), name="answer")
         try:
-            async for piece in pieces:
-                text += piece
+            await self._answering
+        except asyncio.CancelledError:
+            if not self._stop:
+                raise
+            raise AnswerStopped from None
         finally:
-            for part in markdown_parts(text) or plain_parts(text):
-                await self._deliver(part)
+            self._answering.cancel()
+            self._answering = None
+
+    async def _show(self, pieces: AsyncIterator[str]) -> None:
+        async with self._previews.of(self._to) as preview:
+            async for piece in pieces:
+                preview.text += piece
+
+    def stop_answer(self) -> None:
+        """The answer ends with what has come of it."""
+        self._stop = True
+        if self._answering is not None:
+            self._answering.cancel()
+
+    def posting(self, text: str) -> Also:
+        return self._mail.posting(self._to, answer_parts(text))
+
+    async def deliver(self) -> None:
+        await self._mail.deliver(self._to.update_id)
 
     @asynccontextmanager
     async def typing(self) -> AsyncIterator[None]:
@@ -72,47 +107,14 @@ class TelegramChat:
 
     async def _keep_typing(self) -> None:
         while True:
-            with suppress(TelegramError):
-                await self._bot.send_chat_action(self._chat_id, ChatAction.TYPING)
+            if not self._limits.is_paused(self._to.chat_id):
+                with suppress(TelegramError):
+                    await self._bot.send_chat_action(
+                        self._to.chat_id, ChatAction.TYPING, message_thread_id=self._to.thread_id
+                    )
             await asyncio.sleep(_TYPING_SECONDS)
 
-    async def _deliver(self, part: Part, keyboard: InlineKeyboardMarkup | None = None) -> None:
-        try:
-            try:
-                await self._send(part, keyboard)
-            except BadRequest:
-                if not part.entities:
-                    raise
-                await self._send(Part(part.text), keyboard)
-        except TelegramError as error:
-            log.warning("a message was not delivered: %s", type(error).__name__)
 
-    async def _send(self, part: Part, keyboard: InlineKeyboardMarkup | None) -> Message:
-        return await _insisting(
-            lambda: self._bot.send_message(
-                self._chat_id, part.text, entities=part.entities or None, reply_markup=keyboard
-            )
-        )
-
-
-async def _insisting(send: Callable[[], Awaitable[Message]]) -> Message:
-    """Sends again only where the first attempt surely did not arrive: a flood limit, or no connection."""
-    for taken in range(_TRIES):
-        try:
-            return await send()
-        except RetryAfter as error:
-            wait = seconds(error.retry_after)
-            if taken == _TRIES - 1 or wait > _LONGEST_WAIT_SECONDS:
-                raise
-        except NetworkError as error:
-            unsent = isinstance(error.__cause__, httpx.ConnectError | httpx.ConnectTimeout)
-            if taken == _TRIES - 1 or not unsent:
-                raise
-            wait = _BACKOFF_SECONDS * 2**taken
-        await asyncio.sleep(wait)
-    raise AssertionError("the last try returns or raises")
-
-
-def _keyboard(buttons: Sequence[Button]) -> InlineKeyboardMarkup | None:
-    rows = [[InlineKeyboardButton(button.label, callback_data=button.data)] for button in buttons]
-    return InlineKeyboardMarkup(rows) if rows else None
+def answer_parts(text: str) -> list[Part]:
+    """The messages for an answer in Markdown; as it stands where Markdown shows nothing of it."""
+    return markdown_parts(text) or plain_parts(text)

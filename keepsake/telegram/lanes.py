@@ -3,57 +3,75 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Coroutine
-from typing import Any
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable
 
-from telegram import Update
-from telegram.ext import BaseUpdateProcessor
+from keepsake.store.inbox import Undone
 
-# The base class counts waiting updates too, so its limit must not be what a single busy chat can use up.
-_WAITING_AT_MOST = 1_000_000
-CHATS_AT_ONCE = 64
+log = logging.getLogger(__name__)
+
+CHATS_AT_ONCE = 256
+
+Key = tuple[int | None, int | None]  # chat and topic
 
 
-class Lanes(BaseUpdateProcessor):
-    """A FIFO lane per chat; at most `CHATS_AT_ONCE` of them work at a time."""
+class Lanes:
+    """A FIFO lane per chat and topic; at most `at_once` of them work at a time.
 
-    __slots__ = ("_at_once", "_lanes", "_running", "_waiting")
+    A lane holds numbers only: an update is read from the inbox when its turn comes.
+    """
 
-    def __init__(self) -> None:
-        super().__init__(_WAITING_AT_MOST)
-        self._lanes: dict[int | None, asyncio.Lock] = {}
-        self._waiting: dict[int | None, int] = {}
-        self._at_once = asyncio.Semaphore(CHATS_AT_ONCE)
-        self._running: set[asyncio.Task[Any]] = set()
+    def __init__(self, work: Callable[[int], Awaitable[None]], at_once: int = CHATS_AT_ONCE) -> None:
+        self._work = work
+        self._waiting: dict[Key, deque[int]] = {}
+        self._workers: dict[Key, asyncio.Task[None]] = {}
+        self._at_once = asyncio.Semaphore(at_once)
+        self._stopping = False
 
-    async def initialize(self) -> None:
-        """There is nothing to open."""
+    def add(self, update: Undone) -> None:
+        """Puts an update behind those of its chat."""
+        key = lane_of(update)
+        self._waiting.setdefault(key, deque()).append(update.update_id)
+        if key not in self._workers:
+            self._workers[key] = asyncio.create_task(self._serve(key), name=f"lane {key[0]}")
 
-    async def shutdown(self) -> None:
-        """There is nothing to close."""
+    @property
+    def waiting(self) -> int:
+        """How many updates wait or are worked on."""
+        return sum(len(lane) for lane in self._waiting.values())
 
-    async def do_process_update(self, update: object, coroutine: Awaitable[Any]) -> None:
-        """Runs `coroutine` when all earlier updates of its chat are done."""
-        chat = update.effective_chat if isinstance(update, Update) else None
-        key = chat.id if chat else None
-        lane = self._lanes.setdefault(key, asyncio.Lock())
-        self._waiting[key] = self._waiting.get(key, 0) + 1
-        task = asyncio.current_task()
-        assert task is not None
-        self._running.add(task)
+    async def stop(self, grace_seconds: float) -> int:
+        """Begins nothing new, and lets end what is worked on, for so long. Returns how many were cut short."""
+        self._stopping = True
+        workers = list(self._workers.values())
+        if not workers:
+            return 0
+        _, late = await asyncio.wait(workers, timeout=grace_seconds)
+        for worker in late:
+            worker.cancel()
+        await asyncio.gather(*late, return_exceptions=True)
+        return len(late)
+
+    async def _serve(self, key: Key) -> None:
+        lane = self._waiting[key]
         try:
-            async with lane, self._at_once:
-                await coroutine
+            while lane and not self._stopping:
+                async with self._at_once:
+                    await self._serve_one(lane[0])
+                lane.popleft()
         finally:
-            self._running.discard(task)
-            self._waiting[key] -= 1
-            if not self._waiting[key]:
-                del self._waiting[key], self._lanes[key]
-            if isinstance(coroutine, Coroutine):
-                coroutine.close()  # one that was cancelled while it waited has never begun
+            del self._waiting[key], self._workers[key]
 
-    def cancel(self) -> int:
-        """Cancels all that runs and waits; returns how many that were."""
-        for task in self._running:
-            task.cancel()
-        return len(self._running)
+    async def _serve_one(self, update_id: int) -> None:
+        if self._stopping:
+            return
+        try:
+            await self._work(update_id)
+        except Exception as error:  # noqa: BLE001 - the outer edge: one update must not stop the lane
+            kind = type(error).__name__
+            log.error("update %d was not handled and waits for the next start: %s", update_id, kind)
+
+
+def lane_of(update: Undone) -> Key:
+    return (update.chat_id, update.thread_id)

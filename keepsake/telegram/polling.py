@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Awaitable, Callable, Coroutine
 from datetime import timedelta
 from functools import partial
 from typing import Any, TypeVar
 
 from telegram import Bot, Update
-from telegram.error import InvalidToken, RetryAfter, TelegramError
+from telegram.error import Conflict, InvalidToken, RetryAfter, TelegramError
 
 from keepsake.errors import SettingError
 
@@ -20,31 +21,74 @@ T = TypeVar("T")
 _POLL_SECONDS = 30
 _BACKOFF_SECONDS = 1.0
 _BACKOFF_MOST_SECONDS = 30.0
-_WANTED = (Update.MESSAGE, Update.CALLBACK_QUERY)
+_READ_SECONDS = 10
+_CONFLICT_SECONDS = 3.0
+_CONFLICT_MEMORY_SECONDS = 60.0
+WANTED = [Update.MESSAGE, Update.EDITED_MESSAGE, Update.CALLBACK_QUERY]
+
+Json = dict[str, Any]
 
 
-async def poll(bot: Bot, take: Callable[[Update], Awaitable[None]], stopped: asyncio.Event) -> None:
-    """Hands every update to `take`, in order, until `stopped`; a batch is confirmed when all of it was taken.
+class RawBot(Bot):
+    """A bot that gives updates as they came: one that the library cannot parse must not hide the others."""
 
-    The library's own poller goes deaf on a token that is revoked meanwhile: this one raises SettingError.
+    async def raw_updates(self, offset: int | None, timeout: int) -> list[Json]:
+        """The updates from `offset` on, as soon as there is one, at the latest after `timeout` seconds."""
+        data = {"offset": offset, "timeout": timeout, "allowed_updates": WANTED}
+        return list(await self._post("getUpdates", data, read_timeout=timeout + _READ_SECONDS))
+
+
+async def poll(bot: RawBot, take: Callable[[list[Json]], Awaitable[None]], stopped: asyncio.Event) -> None:
+    """Hands all updates to `take`, in order, until `stopped`. They are confirmed when `take` has returned.
+
+    Raises SettingError where the token is revoked meanwhile, or another program polls with it.
     """
     offset: int | None = None
+    conflicts = _Conflicts()
     while not stopped.is_set():
-        updates = await insist(partial(_batch, bot, offset, _POLL_SECONDS), stopped)
-        for update in updates or ():
-            await take(update)
-            offset = update.update_id + 1
+        try:
+            updates = await insist(partial(bot.raw_updates, offset, _POLL_SECONDS), stopped)
+        except Conflict:
+            conflicts.count()
+            await _unless_stopped(asyncio.sleep(_CONFLICT_SECONDS), stopped)
+            continue
+        if updates:
+            await take(updates)
+            offset = max((one["update_id"] for one in updates if "update_id" in one), default=0) + 1
     if offset is not None:
         try:
-            await _batch(bot, offset, 0)
+            await bot.raw_updates(offset, 0)
         except TelegramError as error:
             log.warning("the last updates were not confirmed and will come again: %s", type(error).__name__)
+
+
+class _Conflicts:
+    """Tells another program with the same token from one that was just ended.
+
+    Telegram ends the older of two polls. When both try again, the one that was there first meets its second refusal
+    first, and ends.
+    """
+
+    def __init__(self) -> None:
+        self._last = float("-inf")
+
+    def count(self) -> None:
+        """One more. Raises SettingError for the second within a minute."""
+        now = time.monotonic()
+        if now - self._last < _CONFLICT_MEMORY_SECONDS:
+            raise SettingError(
+                "TELEGRAM_BOT_TOKEN is in use by another program (or a webhook): stop that one, or take another bot"
+            )
+        log.warning(
+            "another program asks for this bot's updates; trying once more in %g s", _CONFLICT_SECONDS
+        )
+        self._last = now
 
 
 async def insist(call: Callable[[], Coroutine[Any, Any, T]], stopped: asyncio.Event) -> T | None:
     """What `call` returns, tried until Telegram answers; None where `stopped` came before that.
 
-    Raises SettingError for a token that the server rejects.
+    Raises SettingError for a token that the server rejects, Conflict where somebody else asks for the updates.
     """
     wait = _BACKOFF_SECONDS
     while not stopped.is_set():
@@ -54,6 +98,8 @@ async def insist(call: Callable[[], Coroutine[Any, Any, T]], stopped: asyncio.Ev
             raise SettingError(
                 "TELEGRAM_BOT_TOKEN was rejected by the Bot API server: copy it again from @BotFather"
             ) from None
+        except Conflict:
+            raise
         except TelegramError as error:
             pause = max(wait, seconds(error.retry_after)) if isinstance(error, RetryAfter) else wait
             log.warning("Telegram does not answer (%s), next try in %g s", type(error).__name__, pause)
@@ -65,10 +111,6 @@ async def insist(call: Callable[[], Coroutine[Any, Any, T]], stopped: asyncio.Ev
 def seconds(value: float | timedelta) -> float:
     """The library's durations: numbers today, timedeltas as it announces."""
     return value.total_seconds() if isinstance(value, timedelta) else float(value)
-
-
-async def _batch(bot: Bot, offset: int | None, timeout: int) -> tuple[Update, ...]:
-    return await bot.get_updates(offset=offset, timeout=timeout, allowed_updates=_WANTED)
 
 
 async def _unless_stopped(work: Coroutine[Any, Any, T], stopped: asyncio.Event) -> T | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
+from datetime import datetime
 from typing import Literal, TextIO
 
 from keepsake.assistant import Button
@@ -24,6 +25,9 @@ class TerminalChat:
         self.language = language
         self.sender: str | None = None
         self.sender_id: str | None = None
+        self.said_at: datetime | None = None
+        self.key: str | None = None
+        self.stopped = False
         self._out = out
         self._notes = notes
         self._buttons: Sequence[Button] = ()
@@ -48,6 +52,12 @@ class TerminalChat:
         finally:
             if not last.endswith("\n"):
                 self._write("\n")
+
+    def posting(self, text: str) -> None:
+        """Nothing: it was shown as it came."""
+
+    async def deliver(self) -> None:
+        """Nothing is left to send."""
 
     def typing(self) -> AbstractAsyncContextManager[None]:
         return nullcontext()

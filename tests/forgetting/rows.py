@@ -10,7 +10,9 @@ import numpy as np
 
 from keepsake.clock import to_micros
 from keepsake.models import AnswerEvent, FactDraft
-from keepsake.store import embeddings, events, facts, jobs, messages, users
+from keepsake.store import embeddings, events, facts, inbox, jobs, messages, outbox, users
+from keepsake.store.inbox import Arrived
+from keepsake.store.outbox import Address
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 MODEL = "test-model"
@@ -18,12 +20,12 @@ GAP = 30 * 60 * 1_000_000
 
 
 def fill(connection: sqlite3.Connection, user_id: int, texts: Sequence[str]) -> None:
-    """Messages with keywords and vectors, a fact, an event and a waiting job of a person."""
+    """Messages with keywords, vectors and keys, a fact, an event, a waiting job and Telegram mail of a person."""
     now = to_micros(NOW)
     users.ensure(connection, user_id, now)
     for text in texts:
         message = messages.insert(
-            connection, messages.NewMessage(user_id, "user", text, NOW), text.lower().split(), GAP
+            connection, messages.NewMessage(user_id, "user", text, NOW, key=text), text.lower().split(), GAP
         )
         vector = np.random.default_rng(message.id).standard_normal(384).astype(np.float32)
         vector /= np.linalg.norm(vector)
@@ -33,4 +35,8 @@ def fill(connection: sqlite3.Connection, user_id: int, texts: Sequence[str]) -> 
     embeddings.queue(connection, user_id, "message", message.id)
     events.insert(connection, AnswerEvent(user_id, message.id, None, "model", 12), now)
     jobs.enqueue(connection, "embed", str(user_id), now, user_id=user_id)
+    update = user_id * 10_000 + message.id
+    inbox.put(connection, [Arrived(update, user_id, None, user_id, f'{{"text": "{texts[-1]}"}}')], now)
+    letter = [("answer:0", f"About {texts[0]}")]
+    outbox.put(connection, Address(update, user_id, user_id), letter, now, message_id=message.id)
     connection.execute("UPDATE sessions SET summary = ? WHERE user_id = ?", (f"Spoke of {texts[0]}", user_id))

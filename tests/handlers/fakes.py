@@ -15,6 +15,7 @@ from keepsake.assistant import Assistant, Button
 from keepsake.llm.client import Turn
 from keepsake.models import AnswerEvent, Fact, ItemKind, Message
 from keepsake.settings import load_settings
+from keepsake.store.storage import Also
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -48,8 +49,11 @@ class FakeMemory:
         created_at: datetime | None = None,
         sender: str | None = None,
         sender_id: str | None = None,
+        key: str | None = None,
+        also: Also | None = None,
     ) -> Message:
         self._fail()
+        assert also is None, "there is no database here"
         assert role in ("user", "assistant")
         assert content.strip(), "an empty message is never saved"
         number = len(self.messages) + 1
@@ -67,6 +71,9 @@ class FakeMemory:
         self.messages.append(message)
         return message
 
+    async def edit_message(self, user_id: int | str, key: str, content: str) -> Message | None:
+        raise NotImplementedError("the real memory is asked for this")
+
     async def load_history_to_state(
         self, user_id: int | str, state: UserState, state_manager: StateManager
     ) -> int:
@@ -74,6 +81,7 @@ class FakeMemory:
         mine = self._of(user_id)[-state.max_messages :]
         for message in mine:
             state.add(message.role, message.content)
+        state.messages_since_fact_extract = sum(message.role == "user" for message in self._of(user_id))
         state_manager.mark_history_loaded(user_id)
         return len(mine)
 
@@ -178,6 +186,9 @@ class RecordingChat:
         self.language = "en"
         self.sender: str | None = None
         self.sender_id: str | None = None
+        self.said_at: datetime | None = None
+        self.key: str | None = None
+        self.stopped = False
         self.shown: list[str] = []
         self.notes: list[str] = []
         self.buttons: list[Button] = []
@@ -198,6 +209,12 @@ class RecordingChat:
         finally:
             if text:
                 self.shown.append(text)
+
+    def posting(self, text: str) -> None:
+        """It was shown as it came."""
+
+    async def deliver(self) -> None:
+        """Nothing is left to send."""
 
     @asynccontextmanager
     async def typing(self) -> AsyncIterator[None]:

@@ -1,23 +1,23 @@
-"""The Telegram bot as a process of its own, over a memory in RAM, with the settings of the environment."""
+"""The Telegram bot as a process of its own, with a model that echoes and the settings of the environment."""
 
 from __future__ import annotations
 
 import asyncio
 
-from bot_models.user_state import StateManager
-from keepsake.access import Access
-from keepsake.assistant import Assistant
+from keepsake.assistant import build_assistant
 from keepsake.logs import setup_logging
+from keepsake.manager import MemoryManager
 from keepsake.settings import load_settings
 from keepsake.telegram import run_telegram
-from tests.handlers.fakes import FakeMemory, FakeModel
+from tests.handlers.fakes import FakeModel
 
 
 async def main() -> None:
     settings = load_settings()
     setup_logging(settings)
-    app = Assistant(settings, FakeMemory(), FakeModel(), StateManager(), Access(settings))
-    await run_telegram(app)
+    async with MemoryManager(settings) as memory:
+        app = await build_assistant(settings, memory, FakeModel())
+        await run_telegram(app, (await memory.engine()).storage.database)
 
 
 if __name__ == "__main__":

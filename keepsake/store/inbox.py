@@ -1,0 +1,67 @@
+"""Rows of `inbox`: updates between their arrival and their end. Steps inside a transaction of `Database`."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """An update as it came. `chat_id` and `thread_id` say in which lane it waits."""
+
+    update_id: int
+    chat_id: int | None
+    thread_id: int | None
+    user_id: int | None
+    payload: str
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """An update that waits for its turn, without its contents."""
+
+    update_id: int
+    chat_id: int | None
+    thread_id: int | None
+
+
+def put(connection: sqlite3.Connection, updates: Iterable[Arrived], now: int) -> list[Undone]:
+    """Stores updates. Returns those that were not here yet, in the order given."""
+    new = []
+    for update in updates:
+        stored = connection.execute(
+            "INSERT INTO inbox (update_id, chat_id, thread_id, user_id, payload, received_at)"
+            " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+            (update.update_id, update.chat_id, update.thread_id, update.user_id, update.payload, now),
+        ).rowcount
+        if stored:
+            new.append(Undone(update.update_id, update.chat_id, update.thread_id))
+    return new
+
+
+def undone(connection: sqlite3.Connection) -> list[Undone]:
+    """All that is not done, in the order of arrival."""
+    rows = connection.execute(
+        "SELECT update_id, chat_id, thread_id FROM inbox WHERE done_at IS NULL ORDER BY update_id"
+    )
+    return [Undone(*row) for row in rows]
+
+
+def payload(connection: sqlite3.Connection, update_id: int) -> str | None:
+    """The update as it came; None where it is done or gone."""
+    row = connection.execute(
+        "SELECT payload FROM inbox WHERE update_id = ? AND done_at IS NULL", (update_id,)
+    ).fetchone()
+    return row[0] if row else None
+
+
+def finish(connection: sqlite3.Connection, update_id: int, now: int) -> None:
+    """Done: its contents go, its number stays, so that it is not taken for new when it comes again."""
+    connection.execute("UPDATE inbox SET payload = NULL, done_at = ? WHERE update_id = ?", (now, update_id))
+
+
+def drop_done_before(connection: sqlite3.Connection, moment: int) -> None:
+    """Numbers that Telegram cannot send again any more."""
+    connection.execute("DELETE FROM inbox WHERE done_at < ?", (moment,))

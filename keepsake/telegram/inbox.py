@@ -1,0 +1,81 @@
+"""The durable inbox: an update stands in SQLite before Telegram is told that it has arrived."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterable
+from datetime import timedelta
+from typing import Any
+
+from keepsake.clock import Clock, to_micros
+from keepsake.store import inbox, outbox
+from keepsake.store.database import Database
+from keepsake.store.inbox import Arrived, Undone
+
+log = logging.getLogger(__name__)
+
+# Telegram keeps an update for a day; what is done longer ago than this cannot come again.
+_KEPT = timedelta(days=7)
+
+Json = dict[str, Any]
+
+
+class Inbox:
+    """Updates as Telegram sent them, from their arrival to their end."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+
+    async def take(self, updates: Iterable[Json]) -> list[Undone]:
+        """Stores updates; when this returns they are durable. Returns those that had not come before."""
+        arrived = [one for update in updates if (one := _arrived(update)) is not None]
+        if not arrived:
+            return []
+        return await self._database.write(inbox.put, arrived, self._now())
+
+    async def undone(self) -> list[Undone]:
+        """What a stop or a kill has left, oldest first. Drops what is long done."""
+        before = self._now() - _KEPT // timedelta(microseconds=1)
+        await self._database.write(inbox.drop_done_before, before)
+        await self._database.write(outbox.drop_settled_before, before)
+        return await self._database.read(inbox.undone)
+
+    async def read(self, update_id: int) -> Json | None:
+        """The update; None where it is done already, or was erased."""
+        payload = await self._database.read(inbox.payload, update_id)
+        return None if payload is None else json.loads(payload)
+
+    async def finish(self, update_id: int) -> None:
+        """It needs nothing more: its contents go."""
+        await self._database.write(inbox.finish, update_id, self._now())
+
+    def _now(self) -> int:
+        return to_micros(self._clock())
+
+
+def _arrived(update: Json) -> Arrived | None:
+    """What has to be known of an update before it is parsed; it may be of any shape."""
+    update_id = update.get("update_id")
+    if not isinstance(update_id, int):
+        log.error("Telegram sent an update without a number; it is passed over")
+        return None
+    body = next((value for name, value in update.items() if name != "update_id"), None)
+    said = body if isinstance(body, dict) else {}
+    message = said["message"] if isinstance(said.get("message"), dict) else said
+    return Arrived(
+        update_id,
+        chat_id=_id(message.get("chat")),
+        thread_id=_number(message.get("message_thread_id")) if message.get("is_topic_message") else None,
+        user_id=_id(said.get("from")),
+        payload=json.dumps(update, ensure_ascii=False),
+    )
+
+
+def _id(value: object) -> int | None:
+    return _number(value.get("id")) if isinstance(value, dict) else None
+
+
+def _number(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -1,0 +1,71 @@
+"""How fast Telegram may be talked to: its own limits, kept before it has to say so.
+
+One message a second in a chat, 20 a minute in a group, 30 a second over all
+(core.telegram.org/bots/faq, "My bot is hitting limits").
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Callable
+
+CHAT_SECONDS = 1.0
+GROUP_MESSAGES, GROUP_SECONDS = 20, 60.0
+ALL_MESSAGES, ALL_SECONDS = 30, 1.0
+_KEPT_CHATS = 10_000  # how many chats' times are held before old ones are looked through
+
+
+class Limits:
+    """Gives turns to send. Groups have negative ids, as in Telegram. Times are in seconds of `clock`."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._next: dict[int, float] = {}
+        self._groups: dict[int, deque[float]] = {}
+        self._all: deque[float] = deque(maxlen=ALL_MESSAGES)
+
+    async def turn(self, chat_id: int) -> None:
+        """Returns when a message may be sent to the chat."""
+        while (wait := self.reserve(chat_id)) > 0:  # noqa: ASYNC110 - time is all there is to wait for
+            await asyncio.sleep(wait)
+
+    def reserve(self, chat_id: int) -> float:
+        """Takes a turn, where one is free (0), else says after how many seconds to ask again."""
+        now = self._clock()
+        wait = self._next.get(chat_id, now) - now
+        if len(self._all) == ALL_MESSAGES:
+            wait = max(wait, self._all[0] + ALL_SECONDS - now)
+        if chat_id < 0:
+            window = self._groups.setdefault(chat_id, deque(maxlen=GROUP_MESSAGES))
+            if len(window) == GROUP_MESSAGES:
+                wait = max(wait, window[0] + GROUP_SECONDS - now)
+        if wait > 0:
+            return wait
+        self._all.append(now)
+        if chat_id < 0:
+            self._groups[chat_id].append(now)
+        self._hold(chat_id, now + CHAT_SECONDS)
+        return 0.0
+
+    def sent(self, chat_id: int) -> None:
+        """A message has arrived: the next one may not arrive sooner than a second after it."""
+        self._hold(chat_id, self._clock() + CHAT_SECONDS)
+
+    def pause(self, chat_id: int, seconds: float) -> None:
+        """Telegram has said how long this chat is to be left alone."""
+        self._hold(chat_id, self._clock() + seconds)
+
+    def is_paused(self, chat_id: int) -> bool:
+        """Was a pause asked for that is longer than what is between two messages?"""
+        return self._next.get(chat_id, 0.0) - self._clock() > CHAT_SECONDS
+
+    def _hold(self, chat_id: int, until: float) -> None:
+        self._next[chat_id] = max(until, self._next.get(chat_id, 0.0))
+        if len(self._next) > _KEPT_CHATS:
+            now = self._clock()
+            self._next = {chat: at for chat, at in self._next.items() if at > now}
+            self._groups = {
+                chat: window for chat, window in self._groups.items() if window[-1] + GROUP_SECONDS > now
+            }

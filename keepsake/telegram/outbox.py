@@ -1,0 +1,212 @@
+"""The durable outbox: what is sent is written down before and after, so that a kill or a lost answer doubles nothing.
+
+Letters are put in whole before the first of them is sent; `deliver` sends what is not settled yet.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import sqlite3
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+import httpx
+from telegram import Bot, InlineKeyboardButton, InlineKeyboardMarkup, Message, MessageEntity
+from telegram.error import BadRequest, ChatMigrated, Forbidden, NetworkError, RetryAfter, TelegramError
+
+from keepsake.assistant import Button
+from keepsake.clock import Clock, to_micros
+from keepsake.models import Message as Remembered
+from keepsake.store import outbox
+from keepsake.store.database import Database
+from keepsake.store.outbox import Address, Letter
+from keepsake.telegram.limits import Limits
+from keepsake.telegram.polling import seconds
+from keepsake.telegram.render import Part
+
+log = logging.getLogger(__name__)
+
+_BACKOFF_SECONDS = 0.5
+_BACKOFF_MOST_SECONDS = 30.0
+
+
+class Outbox:
+    """Sends, obeys limits, and remembers how far it got."""
+
+    def __init__(self, database: Database, bot: Bot, limits: Limits, clock: Clock) -> None:
+        self._database = database
+        self._bot = bot
+        self._limits = limits
+        self._clock = clock
+        self._flying: set[asyncio.Task[None]] = set()
+
+    async def post(
+        self, to: Address, name: str, parts: Sequence[Part], buttons: Sequence[Button] = ()
+    ) -> None:
+        """Puts parts in, as `name` with a number each, and sends them. A name that is there already stays as it is."""
+        letters = _letters(name, parts, buttons)
+        await self._database.write(outbox.put, to, letters, self._now())
+        await self.deliver(to.update_id)
+
+    def posting(self, to: Address, parts: Sequence[Part]) -> Callable[[sqlite3.Connection, Remembered], None]:
+        """A step that puts an answer in, for the transaction that keeps it in memory."""
+        letters = _letters(outbox.ANSWER, parts)
+
+        def put(connection: sqlite3.Connection, message: Remembered) -> None:
+            outbox.put(connection, to, letters, self._now(), message_id=message.id)
+
+        return put
+
+    async def is_answered(self, update_id: int) -> bool:
+        """Does an answer to this update stand here, sent or not?"""
+        return await self._database.read(outbox.is_answered, update_id)
+
+    async def preview(self, to: Address, part: Part) -> int | None:
+        """Telegram's number of the message in which the answer grows; it is sent where it was not yet."""
+        await self.post(to, outbox.PREVIEW, [part])
+        return await self._database.read(outbox.preview_of, to.update_id)
+
+    async def deliver(self, update_id: int) -> None:
+        """Sends the update's letters that are not settled, in their order."""
+        for letter in await self._database.read(outbox.to_send, update_id):
+            await self._settle(letter)
+
+    async def close(self) -> None:
+        """Waits for calls in flight, to know how they ended. The library's timeouts bound them."""
+        while self._flying:
+            await asyncio.wait(self._flying)
+
+    async def _settle(self, letter: Letter) -> None:
+        wait = _BACKOFF_SECONDS
+        while True:
+            await self._limits.turn(letter.chat_id)
+            # A call that has begun is seen to its end, also where this task is cancelled.
+            call = asyncio.create_task(self._try(letter), name="send")
+            self._flying.add(call)
+            call.add_done_callback(self._flying.discard)
+            try:
+                await asyncio.shield(call)
+            except RetryAfter as error:
+                self._limits.pause(letter.chat_id, seconds(error.retry_after))
+            except ChatMigrated as error:
+                await self._database.write(outbox.move, letter.chat_id, error.new_chat_id)
+                letter = _moved(letter, error.new_chat_id)
+            except NetworkError as error:
+                log.warning("no way to Telegram (%s), next try in %g s", type(error).__name__, wait)
+                await asyncio.sleep(wait)
+                wait = min(wait * 2, _BACKOFF_MOST_SECONDS)
+            else:
+                return
+
+    async def _try(self, letter: Letter) -> None:
+        """One try. Raises RetryAfter, ChatMigrated or NetworkError where it surely did not arrive."""
+        await self._mark(letter, "sending")
+        try:
+            telegram_id = await self._send(letter)
+        except (RetryAfter, ChatMigrated):
+            await self._mark(letter, "waiting")
+            raise
+        except (BadRequest, Forbidden) as error:
+            log.warning("a message was refused: %s", _told(error))
+            await self._mark(letter, "refused")
+        except NetworkError as error:
+            if isinstance(error.__cause__, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout):
+                await self._mark(letter, "waiting")
+                raise
+            log.warning("a message may be lost (%s); it is not sent twice", type(error).__name__)
+            await self._mark(letter, "lost")
+        except TelegramError as error:
+            log.warning("a message was refused: %s", type(error).__name__)
+            await self._mark(letter, "refused")
+        else:
+            self._limits.sent(letter.chat_id)
+            await self._mark(letter, "sent", telegram_id)
+
+    async def _send(self, letter: Letter) -> int:
+        what = json.loads(letter.payload)
+        if letter.telegram_id is not None and not what["buttons"]:
+            try:
+                return await self._plain_if_refused(what, _edit(self._bot, letter, letter.telegram_id))
+            except BadRequest as error:
+                if "not modified" in error.message:
+                    return letter.telegram_id
+                log.info("a preview could not be changed (%s): the answer is sent anew", _told(error))
+        return await self._plain_if_refused(what, _new(self._bot, letter))
+
+    async def _plain_if_refused(self, what: dict[str, Any], call: _Call) -> int:
+        try:
+            return await call(what)
+        except BadRequest as error:
+            if not what["entities"] or "entit" not in error.message.lower():
+                raise
+            return await call({**what, "entities": []})
+
+    async def _mark(self, letter: Letter, state: outbox.State, telegram_id: int | None = None) -> None:
+        await self._database.write(outbox.mark, letter.id, state, telegram_id)
+
+    def _now(self) -> int:
+        return to_micros(self._clock())
+
+
+_Call = Callable[[dict[str, Any]], Awaitable[int]]
+
+
+def _new(bot: Bot, letter: Letter) -> _Call:
+    async def send(what: dict[str, Any]) -> int:
+        message = await bot.send_message(
+            letter.chat_id,
+            what["text"],
+            entities=_entities(what),
+            reply_markup=_keyboard(what),
+            message_thread_id=letter.thread_id,
+        )
+        return message.message_id
+
+    return send
+
+
+def _edit(bot: Bot, letter: Letter, telegram_id: int) -> _Call:
+    async def edit(what: dict[str, Any]) -> int:
+        message = await bot.edit_message_text(
+            what["text"], letter.chat_id, telegram_id, entities=_entities(what)
+        )
+        return message.message_id if isinstance(message, Message) else telegram_id
+
+    return edit
+
+
+def _letters(name: str, parts: Sequence[Part], buttons: Sequence[Button] = ()) -> list[tuple[str, str]]:
+    """Names and payloads; the buttons stand under the last part."""
+    letters = []
+    for number, part in enumerate(parts):
+        what = {
+            "text": part.text,
+            "entities": [entity.to_dict() for entity in part.entities],
+            "buttons": [[b.label, b.data] for b in buttons] if number == len(parts) - 1 else [],
+        }
+        letters.append(
+            (f"{name}:{number}" if name != outbox.PREVIEW else name, json.dumps(what, ensure_ascii=False))
+        )
+    return letters
+
+
+def _entities(what: dict[str, Any]) -> list[MessageEntity] | None:
+    return [MessageEntity(**entity) for entity in what["entities"]] or None
+
+
+def _keyboard(what: dict[str, Any]) -> InlineKeyboardMarkup | None:
+    rows = [[InlineKeyboardButton(label, callback_data=data)] for label, data in what["buttons"]]
+    return InlineKeyboardMarkup(rows) if rows else None
+
+
+def _moved(letter: Letter, chat_id: int) -> Letter:
+    return Letter(
+        letter.id, letter.update_id, letter.name, letter.user_id, chat_id, letter.thread_id, letter.payload
+    )
+
+
+def _told(error: TelegramError) -> str:
+    """What Telegram says of a refusal: its own words, never the message's."""
+    return f"{type(error).__name__}: {error.message}"

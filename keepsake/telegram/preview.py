@@ -1,0 +1,99 @@
+"""An answer as it grows: a draft in private chats, elsewhere a message that is edited.
+
+A preview is a courtesy. What it fails at is not told; the answer itself goes through the outbox.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+
+from telegram import Bot
+from telegram.error import RetryAfter, TelegramError
+
+from keepsake.store.outbox import Address
+from keepsake.telegram.limits import Limits
+from keepsake.telegram.outbox import Outbox
+from keepsake.telegram.polling import seconds
+from keepsake.telegram.render import markdown_parts
+
+log = logging.getLogger(__name__)
+
+DRAFT_SECONDS = 1.0
+EDIT_SECONDS = 1.5
+# Telegram shows a draft for 30 seconds.
+_DRAFT_SHOWN_SECONDS = 20.0
+
+
+class Preview:
+    """What has come of an answer so far."""
+
+    def __init__(self) -> None:
+        self.text = ""
+
+
+class Previews:
+    """Shows answers as they grow, by drafts until the server refuses one."""
+
+    def __init__(self, bot: Bot, limits: Limits, mail: Outbox) -> None:
+        self._bot = bot
+        self._limits = limits
+        self._mail = mail
+        self._drafts = True
+
+    @asynccontextmanager
+    async def of(self, to: Address) -> AsyncIterator[Preview]:
+        """A preview whose text may grow, shown for as long as the context lasts."""
+        preview, ended = Preview(), asyncio.Event()
+        task = asyncio.create_task(self._keep_showing(to, preview, ended), name="preview")
+        try:
+            yield preview
+        finally:
+            ended.set()  # not cancelled: what is being sent is what the answer will take the place of
+            await task
+
+    async def _keep_showing(self, to: Address, preview: Preview, ended: asyncio.Event) -> None:
+        shown, shown_at = "", 0.0
+        while True:
+            by_draft = self._drafts and to.chat_id > 0
+            with suppress(TimeoutError):
+                async with asyncio.timeout(DRAFT_SECONDS if by_draft else EDIT_SECONDS):
+                    await ended.wait()
+            if ended.is_set():
+                return
+            old = by_draft and time.monotonic() - shown_at > _DRAFT_SHOWN_SECONDS
+            text = preview.text
+            if not text.strip() or (text == shown and not old) or self._limits.is_paused(to.chat_id):
+                continue
+            try:
+                await (self._draft(to, text) if by_draft else self._edit(to, text))
+            except RetryAfter as error:
+                self._limits.pause(to.chat_id, seconds(error.retry_after))
+            except TelegramError as error:
+                log.info("a preview was not shown: %s", type(error).__name__)
+                if by_draft:
+                    self._drafts = False
+            else:
+                shown, shown_at = text, time.monotonic()
+
+    async def _draft(self, to: Address, text: str) -> None:
+        for part in markdown_parts(text)[-1:]:  # of a long answer, where it grows
+            await self._bot.send_message_draft(
+                to.chat_id,
+                to.update_id,
+                part.text,
+                entities=part.entities or None,
+                message_thread_id=to.thread_id,
+            )
+
+    async def _edit(self, to: Address, text: str) -> None:
+        for part in markdown_parts(text)[:1]:  # of a long answer, what this message will hold
+            number = await self._mail.preview(to, part)
+            if number is None:
+                return
+            await self._limits.turn(to.chat_id)
+            await self._bot.edit_message_text(part.text, to.chat_id, number, entities=part.entities or None)
+            self._limits.sent(to.chat_id)
