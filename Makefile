@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 EXTRAS ?=
 
-.PHONY: help run test soak check coverage bench lock clean
+.PHONY: help run test soak check coverage bench bench-telegram lock clean
 .DEFAULT_GOAL := help
 
 help: ## what there is
@@ -37,6 +37,9 @@ coverage: $(VENV)/test.stamp ## which lines the tests run
 
 bench: $(VENV)/test.stamp ## the README's figures
 	$(BIN)/python -m benchmarks $(ARGS)
+
+bench-telegram: $(VENV)/test.stamp ## many people at once, and RAM over ten thousand messages
+	$(BIN)/python -m benchmarks.telegram $(ARGS)
 
 lock: ## resolves the newest allowed versions and writes lock/
 	$(PYTHON) -m venv $(VENV)-lock && $(VENV)-lock/bin/pip install --quiet 'pip-tools>=7.5'

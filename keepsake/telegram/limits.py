@@ -22,6 +22,8 @@ class Limits:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
+        # A process that was here a moment ago may have sent to any of the chats.
+        self._begin = clock() + CHAT_SECONDS
         self._next: dict[int, float] = {}
         self._groups: dict[int, deque[float]] = {}
         self._all: deque[float] = deque(maxlen=ALL_MESSAGES)
@@ -34,7 +36,7 @@ class Limits:
     def reserve(self, chat_id: int) -> float:
         """Takes a turn, where one is free (0), else says after how many seconds to ask again."""
         now = self._clock()
-        wait = self._next.get(chat_id, now) - now
+        wait = max(self._next.get(chat_id, now), self._begin) - now
         if len(self._all) == ALL_MESSAGES:
             wait = max(wait, self._all[0] + ALL_SECONDS - now)
         if chat_id < 0:

@@ -41,6 +41,9 @@ class Outbox:
         self._limits = limits
         self._clock = clock
         self._flying: set[asyncio.Task[None]] = set()
+        self._previews: dict[
+            int, Part
+        ] = {}  # by update: what is shown now, where an answer grows in a message
 
     async def post(
         self, to: Address, name: str, parts: Sequence[Part], buttons: Sequence[Button] = ()
@@ -66,12 +69,22 @@ class Outbox:
     async def preview(self, to: Address, part: Part) -> int | None:
         """Telegram's number of the message in which the answer grows; it is sent where it was not yet."""
         await self.post(to, outbox.PREVIEW, [part])
+        self._previews[to.update_id] = part
         return await self._database.read(outbox.preview_of, to.update_id)
+
+    async def change_preview(self, to: Address, number: int, part: Part) -> None:
+        """Shows more of the answer. Raises TelegramError; nothing is tried twice."""
+        await self._limits.turn(to.chat_id)
+        await self._bot.edit_message_text(part.text, to.chat_id, number, entities=part.entities or None)
+        self._limits.sent(to.chat_id)
+        self._previews[to.update_id] = part
 
     async def deliver(self, update_id: int) -> None:
         """Sends the update's letters that are not settled, in their order."""
         for letter in await self._database.read(outbox.to_send, update_id):
             await self._settle(letter)
+            if letter.name != outbox.PREVIEW:
+                self._previews.pop(update_id, None)
 
     async def close(self) -> None:
         """Waits for calls in flight, to know how they ended. The library's timeouts bound them."""
@@ -127,6 +140,9 @@ class Outbox:
     async def _send(self, letter: Letter) -> int:
         what = json.loads(letter.payload)
         if letter.telegram_id is not None and not what["buttons"]:
+            shown = self._previews.get(letter.update_id)
+            if shown is not None and _body(shown) == (what["text"], what["entities"]):
+                return letter.telegram_id  # to change nothing is an error to Telegram
             try:
                 return await self._plain_if_refused(what, _edit(self._bot, letter, letter.telegram_id))
             except BadRequest as error:
@@ -181,15 +197,20 @@ def _letters(name: str, parts: Sequence[Part], buttons: Sequence[Button] = ()) -
     """Names and payloads; the buttons stand under the last part."""
     letters = []
     for number, part in enumerate(parts):
+        text, entities = _body(part)
         what = {
-            "text": part.text,
-            "entities": [entity.to_dict() for entity in part.entities],
+            "text": text,
+            "entities": entities,
             "buttons": [[b.label, b.data] for b in buttons] if number == len(parts) - 1 else [],
         }
         letters.append(
             (f"{name}:{number}" if name != outbox.PREVIEW else name, json.dumps(what, ensure_ascii=False))
         )
     return letters
+
+
+def _body(part: Part) -> tuple[str, list[dict[str, Any]]]:
+    return part.text, [dict(entity.to_dict()) for entity in part.entities]
 
 
 def _entities(what: dict[str, Any]) -> list[MessageEntity] | None:

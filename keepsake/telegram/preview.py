@@ -33,6 +33,7 @@ class Preview:
 
     def __init__(self) -> None:
         self.text = ""
+        self.number: int | None = None  # Telegram's, of the message that is edited
 
 
 class Previews:
@@ -69,7 +70,7 @@ class Previews:
             if not text.strip() or (text == shown and not old) or self._limits.is_paused(to.chat_id):
                 continue
             try:
-                await (self._draft(to, text) if by_draft else self._edit(to, text))
+                await (self._draft(to, text) if by_draft else self._edit(to, preview, text))
             except RetryAfter as error:
                 self._limits.pause(to.chat_id, seconds(error.retry_after))
             except TelegramError as error:
@@ -89,11 +90,9 @@ class Previews:
                 message_thread_id=to.thread_id,
             )
 
-    async def _edit(self, to: Address, text: str) -> None:
+    async def _edit(self, to: Address, preview: Preview, text: str) -> None:
         for part in markdown_parts(text)[:1]:  # of a long answer, what this message will hold
-            number = await self._mail.preview(to, part)
-            if number is None:
-                return
-            await self._limits.turn(to.chat_id)
-            await self._bot.edit_message_text(part.text, to.chat_id, number, entities=part.entities or None)
-            self._limits.sent(to.chat_id)
+            if preview.number is None:
+                preview.number = await self._mail.preview(to, part)
+            else:
+                await self._mail.change_preview(to, preview.number, part)

@@ -4,79 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import sqlite3
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager
-from typing import Any, TypeVar
 
 import pytest
 
 from handlers import COMMANDS
-from keepsake.assistant import Assistant, build_assistant
 from keepsake.errors import SettingError
 from keepsake.locales import translate
 from keepsake.manager import MemoryManager
-from keepsake.models import Message
-from keepsake.settings import Settings, load_settings
-from keepsake.store import messages
-from keepsake.telegram import run_telegram
-from tests.handlers.fakes import FakeAnswer, FakeModel
+from keepsake.settings import load_settings
+from tests.handlers.fakes import FakeModel
+from tests.telegram.tools import ANN, BOB, Gated, assistant, kept, listening, off_loop, talk
 from tests.telegram_server import TelegramServer
 from tests.telegram_server.rules import RefusedError
-
-T = TypeVar("T")
-ANN, BOB = 11, 12
-
-
-@pytest.fixture
-def server() -> Iterator[TelegramServer]:
-    with TelegramServer() as running:
-        yield running
-
-
-@pytest.fixture
-async def memory(settings: Settings) -> AsyncIterator[MemoryManager]:
-    async with MemoryManager(settings) as opened:
-        yield opened
-
-
-async def assistant(
-    server: TelegramServer, memory: MemoryManager, model: FakeModel | None, **more: Any
-) -> Assistant:
-    chosen = {"allowed_user_ids": "*", "telegram_api_url": server.url, "telegram_bot_token": server.token}
-    return await build_assistant(load_settings(**(chosen | more)), memory, model)
-
-
-async def talk(app: Assistant, stop: asyncio.Event) -> None:
-    assert isinstance(app.memory, MemoryManager)
-    await run_telegram(app, (await app.memory.engine()).storage.database, stop=stop)
-
-
-@asynccontextmanager
-async def listening(app: Assistant) -> AsyncIterator[asyncio.Event]:
-    stop = asyncio.Event()
-    running = asyncio.create_task(talk(app, stop))
-    try:
-        yield stop
-    finally:
-        stop.set()
-        await running
-
-
-async def kept(memory: MemoryManager) -> list[Message]:
-    """All messages that memory holds, of everybody."""
-
-    def ids(connection: sqlite3.Connection) -> list[tuple[int, int]]:
-        return connection.execute("SELECT user_id, id FROM messages ORDER BY id").fetchall()
-
-    database = (await memory.engine()).storage.database
-    return [
-        (await database.read(messages.by_ids, user, [one]))[one] for user, one in await database.read(ids)
-    ]
-
-
-async def off_loop(call: Callable[..., T], *args: Any) -> T:
-    return await asyncio.to_thread(call, *args)
 
 
 async def test_a_message_is_answered_and_kept(server: TelegramServer, memory: MemoryManager) -> None:
@@ -114,32 +53,6 @@ async def test_messages_of_one_chat_are_answered_in_their_order(
             server.push_text(ANN, str(number))
         replies = await off_loop(server.wait_for_messages, ANN, 10)
     assert [reply["text"] for reply in replies] == [f"echo: {number}" for number in range(10)]
-
-
-class Gated(FakeModel):
-    """Answers one question only when it is told to."""
-
-    def __init__(self, held: str) -> None:
-        super().__init__()
-        self.held = held
-        self.gate = asyncio.Event()
-        self.reached = asyncio.Event()
-
-    def stream(self, turns: Any) -> FakeAnswer:
-        answer = super().stream(turns)
-        return HeldAnswer(self, answer) if turns[-1].content == self.held else answer
-
-
-class HeldAnswer(FakeAnswer):
-    def __init__(self, model: Gated, answer: FakeAnswer) -> None:
-        super().__init__(answer.pieces)
-        self.model = model
-
-    async def __aiter__(self) -> AsyncIterator[str]:
-        self.model.reached.set()
-        await self.model.gate.wait()
-        async for piece in super().__aiter__():
-            yield piece
 
 
 async def test_a_slow_answer_holds_its_own_chat_only(server: TelegramServer, memory: MemoryManager) -> None:
@@ -370,7 +283,10 @@ async def test_the_block_of_many_lines_arrives_as_plain_text(server: TelegramSer
             await memory.save_message(ANN, "user", f"**note** _{number}_ with [brackets](x)")
         async with listening(await assistant(server, memory, None)):
             server.push_text(ANN, "/context note")
-            replies = await off_loop(server.wait_for_messages, ANN, 5)
+            server.push_text(ANN, "/cancel")
+            await off_loop(server.wait_for_text, ANN, translate("en", "nothing-to-stop"))
+    replies = server.messages(ANN)[:-1]
+    assert len(replies) > 3
     whole = "\n".join(reply["text"] for reply in replies)
     assert "**note** _399_ with [brackets](x)" in whole
     assert whole.count("**note**") == 400

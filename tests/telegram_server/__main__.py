@@ -15,7 +15,7 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=8081)
     parser.add_argument("--token", default=TOKEN)
     arguments = parser.parse_args()
-    with TelegramServer(arguments.token, arguments.port) as server:
+    with TelegramServer(arguments.token, arguments.port, expect_rejected=True) as server:
         print(f"TELEGRAM_API_URL={server.url} TELEGRAM_BOT_TOKEN={server.token}", file=sys.stderr)
         threading.Thread(target=show, args=(server,), daemon=True).start()
         for line in sys.stdin:
@@ -26,12 +26,12 @@ def main() -> None:
 
 def show(server: TelegramServer) -> None:
     """Prints what the bot says, one JSON object a line."""
-    shown = 0
+    shown = 0  # the newest message's number: the list shrinks where the bot deletes
     while True:
         with server.state.changed:
-            while len(server.state.messages) == shown:
+            while not (fresh := [m for m in server.state.messages if m["message_id"] > shown]):
                 server.state.changed.wait()
-            fresh, shown = server.state.messages[shown:], len(server.state.messages)
+            shown = fresh[-1]["message_id"]
         for message in fresh:
             print(json.dumps(message, ensure_ascii=False), flush=True)
 

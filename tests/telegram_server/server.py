@@ -3,39 +3,72 @@
 from __future__ import annotations
 
 import json
+import socket
+import sys
 import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any
 from urllib.parse import parse_qsl
 
 from tests.telegram_server.rules import RefusedError
+from tests.telegram_server.script import SOUND
 from tests.telegram_server.state import Json, State
+from tests.telegram_server.webhook import Deliverer
 
 TOKEN = "4242:TEST-token_of_the_local_server_0123456789"
 
 
 class TelegramServer:
-    """A running server. `url` is what TELEGRAM_API_URL takes; use it as a context manager."""
+    """A running server. `url` is what TELEGRAM_API_URL takes; use it as a context manager.
 
-    def __init__(self, token: str = TOKEN, port: int = 0) -> None:
+    At its end it raises AssertionError for what the bot did against the rules (`state.rejected`), unless that is
+    what a test expects. A wrong token is not among it: whose call it was cannot be told.
+    """
+
+    def __init__(
+        self, token: str = TOKEN, port: int = 0, *, limits: bool = True, expect_rejected: bool = False
+    ) -> None:
         self.token = token
-        self.state = State()
+        self.state = State(limits=limits)
+        self._expect_rejected = expect_rejected
         self._http = _Http(("127.0.0.1", port), self)
-        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.05,), daemon=True)
+        self._port = int(self._http.server_address[1])
+        self._deliverer = Deliverer(self.state.updates, self.state.changed)
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self._http.server_address[1]}"
+        return f"http://127.0.0.1:{self._port}"
 
     def __enter__(self) -> TelegramServer:
-        self._thread.start()
+        self._http.start()
+        self._deliverer.start()
         return self
 
-    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
-        self._http.shutdown()
-        self._http.server_close()
-        self._thread.join()
+    def __exit__(
+        self, kind: type[BaseException] | None, _: BaseException | None, __: TracebackType | None
+    ) -> None:
+        self._deliverer.stop()
+        self._http.stop()
+        if kind is None and not self._expect_rejected:
+            assert not self.state.rejected, f"refused by the rules: {self.state.rejected}"
+
+    @contextmanager
+    def offline(self) -> Iterator[None]:
+        """Nobody reaches the server, and it reaches no webhook; connections that stand are broken."""
+        self._deliverer.paused = True
+        self._http.stop()
+        try:
+            yield
+        finally:
+            self._http = _Http(("127.0.0.1", self._port), self)
+            self._http.start()
+            with self.state.changed:
+                self._deliverer.paused = False
+                self.state.changed.notify_all()
 
     def push_text(self, user_id: int, text: str, **more: Any) -> Json:
         """A person writes to the bot."""
@@ -77,8 +110,38 @@ class _Http(ThreadingHTTPServer):
     daemon_threads = True
 
     def __init__(self, address: tuple[str, int], server: TelegramServer) -> None:
-        super().__init__(address, _Request)
         self.telegram = server
+        self._open: set[socket.socket] = set()
+        self._lock = threading.Lock()
+        super().__init__(address, _Request)
+        self._thread = threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ends listening, and the connections too."""
+        self.shutdown()
+        self._thread.join()
+        self.server_close()
+        with self._lock:
+            for connection in self._open:
+                _break(connection)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        with self._lock:
+            self._open.add(request)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        with self._lock:
+            self._open.discard(request)
+        super().shutdown_request(request)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A connection that broke in the middle is no error of the server's."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
 
 
 class _Request(BaseHTTPRequestHandler):
@@ -87,29 +150,48 @@ class _Request(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        fault, answer, status = SOUND, {}, 200
         try:
-            result = self._result(body)
+            method, parameters = self._asked(body)
+            state = self.server.telegram.state
+            fault = state.fault(method)
+            if fault.dropped_before:
+                state.arrive(method, parameters)
+            else:
+                answer = {"ok": True, "result": state.call(method, parameters, self._is_gone)}
         except RefusedError as refused:
-            answer: Json = {"ok": False, "error_code": refused.status, "description": refused.description}
-            if refused.retry_after is not None:
-                answer["parameters"] = {"retry_after": refused.retry_after}
-            self._answer(refused.status, answer)
-        else:
-            self._answer(200, {"ok": True, "result": result})
+            status = refused.status
+            answer = {"ok": False, "error_code": status, "description": refused.description}
+            if refused.parameters:
+                answer["parameters"] = refused.parameters
+        if fault.dropped_before or fault.dropped_after:
+            self.close_connection = True
+            _break(self.connection)
+            return
+        time.sleep(fault.late_seconds)
+        self._answer(status, answer)
 
     do_GET = do_POST  # noqa: N815
 
-    def _result(self, body: bytes) -> Any:
-        telegram = self.server.telegram
-        prefix, _, method = self.path.lstrip("/").partition("/")
+    def _asked(self, body: bytes) -> tuple[str, dict[str, str]]:
+        prefix, _, method = self.path.partition("?")[0].lstrip("/").partition("/")
         if not prefix.startswith("bot") or not method:
             raise RefusedError(404, "Not Found")
-        if prefix.removeprefix("bot") != telegram.token:
+        if prefix.removeprefix("bot") != self.server.telegram.token:
             raise RefusedError(401, "Unauthorized")
         kind = self.headers.get("Content-Type", "").partition(";")[0]
         if body and kind not in ("application/x-www-form-urlencoded", "application/json"):
             raise RefusedError(415, f"Unsupported Media Type: {kind}")
-        return telegram.state.call(method, _parameters(kind, body))
+        return method, _parameters(kind, body)
+
+    def _is_gone(self) -> bool:
+        """Has the client closed the connection?"""
+        try:
+            return not self.connection.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True
 
     def _answer(self, status: int, answer: Json) -> None:
         data = json.dumps(answer).encode()
@@ -124,6 +206,11 @@ class _Request(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class's name
         """Nothing: requests hold the token."""
+
+
+def _break(connection: socket.socket) -> None:
+    with suppress(OSError):
+        connection.shutdown(socket.SHUT_RDWR)
 
 
 def _parameters(kind: str, body: bytes) -> dict[str, str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 from typing import Any
 
 import pytest
@@ -26,6 +25,10 @@ def send(state: State, text: str, **more: Any) -> Any:
     return state.call("sendMessage", {"chat_id": "7", "text": text, **parameters})
 
 
+def edit(state: State, message_id: int, text: str) -> Any:
+    return state.call("editMessageText", {"chat_id": "7", "message_id": str(message_id), "text": text})
+
+
 @pytest.mark.parametrize(
     ("text", "more", "words"),
     [
@@ -33,7 +36,10 @@ def send(state: State, text: str, **more: Any) -> Any:
         ("", {}, "text is empty"),
         (" \n", {}, "text is empty"),
         ("😀" * (LONGEST // 2 + 1), {}, "too long"),
-        ("hi", {"parse_mode": "HTML"}, "parse_mode"),
+        ("hi", {"parse_mode": "LaTeX"}, "unsupported parse_mode"),
+        ("<b>hi", {"parse_mode": "HTML"}, "can't parse entities: "),
+        ("hi", {"reply_parameters": {"message_id": 99}}, "replied not found"),
+        ("hi", {"message_thread_id": 5}, "thread not found"),
         ("hi", {"entities": "x"}, "can't parse entities"),
         ("hi", {"entities": [{"type": "bold", "offset": 1, "length": 2}]}, "ends after"),
         ("hi", {"entities": [{"type": "bold", "offset": 0, "length": 0}]}, "wrong bounds"),
@@ -52,47 +58,82 @@ def test_what_a_message_may_not_be(state: State, text: str, more: dict[str, Any]
     with pytest.raises(RefusedError, match=words):
         send(state, text, **more)
     assert state.messages == []
+    assert [method for method, _, _ in state.rejected] == ["sendMessage"]
 
 
 def test_the_longest_message_passes(state: State) -> None:
     assert send(state, "😀" * (LONGEST // 2))["message_id"] > 0
 
 
-def test_updates_come_again_until_they_are_confirmed(state: State) -> None:
-    (first,) = state.call("getUpdates", {})
-    assert state.call("getUpdates", {}) == [first]
-    assert state.call("getUpdates", {"offset": str(first["update_id"] + 1)}) == []
-    second = state.push_text(7, "again")
-    assert state.call("getUpdates", {}) == [second]
-
-
-def test_a_second_poll_ends_the_first(state: State) -> None:
-    (first,) = state.call("getUpdates", {})
-    refused: list[int] = []
-
-    def poll() -> None:
-        try:
-            state.call("getUpdates", {"offset": str(first["update_id"] + 1), "timeout": "30"})
-        except RefusedError as error:
-            refused.append(error.status)
-
-    thread = threading.Thread(target=poll)
-    thread.start()
-    with state.changed:
-        assert state.changed.wait_for(lambda: len(state.calls) == 2, 10)
-    state.call("getUpdates", {"timeout": "0"})
-    thread.join(10)
-    assert refused == [409]
-
-
 def test_editing(state: State) -> None:
-    message = send(state, "one")
-    where = {"chat_id": "7", "message_id": str(message["message_id"])}
+    number = send(state, "one")["message_id"]
     with pytest.raises(RefusedError, match="not modified"):
-        state.call("editMessageText", {**where, "text": "one"})
-    assert state.call("editMessageText", {**where, "text": "two"})["text"] == "two"
-    with pytest.raises(RefusedError, match="not found"):
-        state.call("editMessageText", {**where, "message_id": "999", "text": "two"})
+        edit(state, number, "one \n")
+    assert edit(state, number, "two")["text"] == "two"
+    with pytest.raises(RefusedError, match="to edit not found"):
+        edit(state, 999, "two")
+
+
+def test_what_a_person_wrote_is_not_edited(state: State) -> None:
+    heard = state.push_text(7, "mine")["message"]["message_id"]
+    with pytest.raises(RefusedError, match="message can't be edited"):
+        edit(state, heard, "yours")
+
+
+def test_deleting(state: State) -> None:
+    number = send(state, "one")["message_id"]
+    where = {"chat_id": "7", "message_id": str(number)}
+    assert state.call("deleteMessage", where)
+    assert (state.messages, state.deleted) == ([], [(7, number)])
+    with pytest.raises(RefusedError, match="to delete not found"):
+        state.call("deleteMessage", where)
+    with pytest.raises(RefusedError, match="to edit not found"):
+        edit(state, number, "two")
+
+
+def test_a_draft_is_kept_apart_from_messages(state: State) -> None:
+    for text in ("", "gro", "growing"):
+        assert state.call("sendMessageDraft", {"chat_id": "7", "draft_id": "3", "text": text})
+    assert [draft[:3] for draft in state.drafts] == [(7, 3, ""), (7, 3, "gro"), (7, 3, "growing")]
+    assert state.messages == []
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({"draft_id": "0"}, "draft_id"),
+        ({"draft_id": "x"}, "draft_id"),
+        ({"chat_id": "-5"}, "private chats only"),
+        ({"text": "x" * (LONGEST + 1)}, "too long"),
+        ({"entities": json.dumps([{"type": "bold", "offset": 0, "length": 9}])}, "ends after"),
+    ],
+)
+def test_what_a_draft_may_not_be(state: State, more: dict[str, str], words: str) -> None:
+    state.add_group(-5, "Friends")
+    with pytest.raises(RefusedError, match=words):
+        state.call("sendMessageDraft", {"chat_id": "7", "draft_id": "3", "text": "hi", **more})
+    assert state.drafts == []
+
+
+def test_a_person_who_blocks_the_bot(state: State) -> None:
+    state.block(7)
+    with pytest.raises(RefusedError, match="blocked by the user") as refused:
+        send(state, "hi")
+    assert refused.value.status == 403
+    state.unblock(7)
+    assert send(state, "hi again")
+    state.remove_chat(7)
+    with pytest.raises(RefusedError, match="chat not found"):
+        send(state, "gone")
+    assert state.rejected == []
+
+
+def test_a_reply_holds_what_it_answers(state: State) -> None:
+    heard = state.push_text(7, "question")["message"]
+    assert (
+        send(state, "answer", reply_parameters={"message_id": heard["message_id"]})["reply_to_message"]
+        == heard
+    )
 
 
 def test_a_press_is_acknowledged_once(state: State) -> None:
