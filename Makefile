@@ -14,9 +14,12 @@ help: ## what there is
 
 run: $(VENV)/run.stamp ## sets everything up, then runs the bot (terminal chat without a token)
 	@test -z "$(EXTRAS)" || $(MAKE) --no-print-directory $(VENV)/test.stamp
-	@$(MAKE) --no-print-directory $(VENV)/local.stamp && $(BIN)/python -m keepsake.llm.local fetch --if-needed \
-		|| echo "Going on without the local model." >&2
-	@$(BIN)/python bot.py run
+	@$(BIN)/python -m keepsake.llm.local wanted; status=$$?; test $$status -le 1 || exit $$status; \
+	if test $$status -eq 0; then \
+		$(MAKE) --no-print-directory --silent $(VENV)/local.stamp && $(BIN)/python -m keepsake.llm.local fetch \
+		|| echo "Going on without the local model." >&2; \
+	fi; \
+	exec $(BIN)/python bot.py run
 
 test: $(VENV)/test.stamp ## sets everything up, then runs the test suite
 	$(BIN)/python -m pytest $(ARGS)

@@ -19,7 +19,10 @@ _SHORTEST_SECRET = 4
 # Libraries that log requests, SQL parameters or whole updates, so contents, below these levels.
 _QUIET = {
     "httpx": logging.WARNING,
+    "httpx2": logging.WARNING,
     "httpcore": logging.WARNING,
+    "httpcore2": logging.WARNING,
+    "aiohttp": logging.WARNING,
     "openai": logging.WARNING,
     "aiosqlite": logging.WARNING,
     "chromadb": logging.WARNING,

@@ -8,7 +8,6 @@ from keepsake.llm.local import LocalServer, endpoint_configured, installed
 from keepsake.llm.weights import weights_path
 from keepsake.settings import Settings
 
-OPENAI_URL = "https://api.openai.com/v1"
 # Most local servers take any key, the openai package insists on one.
 _ANY_KEY = "none"
 # The local model reads about 45 tokens a second: a full prompt takes longer than the silence that
@@ -19,10 +18,15 @@ _LOCAL_SILENCE_SECONDS = 600.0
 def open_model(settings: Settings) -> ChatModel | None:
     """The model that answers; None with no endpoint set and no local model installed. Opens nothing yet.
 
-    Raises SettingError for a key without a model: OpenAI lists many.
+    Raises SettingError for a model without an endpoint.
     """
     if endpoint_configured(settings):
         return _remote(settings, settings.openai_model)
+    if settings.openai_model is not None:
+        raise SettingError(
+            "OPENAI_MODEL is set but OPENAI_BASE_URL is not: it takes the endpoint's root, ending in /v1 "
+            "(OpenAI's own is https://api.openai.com/v1)"
+        )
     if settings.local_model == "none" or not installed():
         return None
     answer_tokens = max(settings.answer_tokens, STRUCTURED_TOKENS)
@@ -45,13 +49,10 @@ def open_extraction_model(settings: Settings, chat: ChatModel | None) -> ChatMod
 
 
 def _remote(settings: Settings, model: str | None) -> ChatModel:
-    if settings.openai_base_url is None and model is None:
-        raise SettingError(
-            "OPENAI_MODEL is not set: it takes the name of a model of OPENAI_API_KEY's account"
-        )
+    assert settings.openai_base_url is not None
     key = settings.openai_api_key.get_secret_value() if settings.openai_api_key else _ANY_KEY
     return ChatModel(
-        RemoteEndpoint(Address(settings.openai_base_url or OPENAI_URL, key)),
+        RemoteEndpoint(Address(settings.openai_base_url, key)),
         name=model,
         timeout_seconds=settings.model_timeout_seconds,
         retries=settings.model_retries,

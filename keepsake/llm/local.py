@@ -33,8 +33,11 @@ _MOST_THREADS = 4
 
 
 def endpoint_configured(settings: Settings) -> bool:
-    """Whether a setting names an endpoint, so that the local model is not used."""
-    return bool(settings.openai_base_url or settings.openai_api_key or settings.openai_model)
+    """Whether a setting names an endpoint, so that the local model is not used.
+
+    Only the address does: a key that stands in the environment for another program sends no memory to anybody.
+    """
+    return settings.openai_base_url is not None
 
 
 def installed() -> bool:
@@ -106,17 +109,24 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m keepsake.llm.local")
     commands = parser.add_subparsers(required=True)
     fetch = commands.add_parser("fetch", help="fetch the local model's weights")
-    fetch.add_argument("--if-needed", action="store_true", help="not where an endpoint is configured")
+    fetch.set_defaults(work=_fetch)
+    wanted = commands.add_parser("wanted", help="exit status 0 where the settings ask for the local model, else 1")
+    wanted.set_defaults(work=lambda settings: 0 if _wanted(settings) else 1)
     options = parser.parse_args(arguments)
     try:
-        return _fetch(load_settings(), if_needed=options.if_needed)
+        status: int = options.work(load_settings())
     except KeepsakeError as error:
         sys.stderr.write(f"{error}\n")
         return error.exit_status
+    return status
 
 
-def _fetch(settings: Settings, *, if_needed: bool) -> int:
-    if settings.local_model == "none" or fetched() or (if_needed and endpoint_configured(settings)):
+def _wanted(settings: Settings) -> bool:
+    return settings.local_model != "none" and not endpoint_configured(settings)
+
+
+def _fetch(settings: Settings) -> int:
+    if settings.local_model == "none" or fetched():
         return 0
     sys.stderr.write(
         f"Fetching the local model {LOCAL_MODEL}, {MODEL_BYTES / 1e9:.1f} GB, into {weights_path().parent} "

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from keepsake.index.terms import analyse, says_something
 from keepsake.models import ItemKind, Message
+from keepsake.recall.echoes import without_echoes
 from keepsake.recall.ranking import CosineScale, bm25, combine, most_of, rank, rarity
 from keepsake.store import keywords, messages
 from keepsake.store.database import Database
@@ -87,13 +88,9 @@ class Recall:
         meaning: dict[int, float] = {}
         if self._vectors is not None and query is not None:
             meaning = await self._vector_route(self._vectors, question.user_id, query, best, wanted)
-        ids = set(meaning) | set(best)
-        ids -= set(question.without)
-        found = await self._database.read(
-            messages.by_ids,
-            question.user_id,
-            [i for i in ids if question.before is None or i < question.before],
-        )
+        ids = (set(meaning) | set(best)) - set(question.without)
+        older = [one for one in ids if question.before is None or one < question.before]
+        found = await self._database.read(messages.by_ids, question.user_id, older)
         named = set(terms)
         scores = {
             message_id: combine(
@@ -103,7 +100,8 @@ class Recall:
             )
             for message_id, message in found.items()
         }
-        return [(found[message_id], score) for message_id, score in rank(scores)[:limit]]
+        ranked = [(found[message_id], score) for message_id, score in rank(scores)]
+        return without_echoes(ranked, question.text)[:limit]
 
     def _is_named(self, message: Message, terms: set[str]) -> bool:
         return message.sender is not None and not terms.isdisjoint(analyse(message.sender))

@@ -32,8 +32,11 @@ def connect_writer(path: Path) -> sqlite3.Connection:
     Raises DatabaseError where the file is not ours, is newer than this program or cannot be opened.
     """
     try:
+        # What people said is for the bot alone, also in a folder that others may read; the log files take this over.
+        path.touch(mode=0o600)
+        path.chmod(0o600)
         connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-    except sqlite3.Error as error:
+    except (sqlite3.Error, OSError) as error:
         raise DatabaseError(f"{path} cannot be opened ({error}); check its permissions") from error
     try:
         connection.execute(f"PRAGMA busy_timeout = {_BUSY_TIMEOUT_MS}")

@@ -49,9 +49,13 @@ def test_no_endpoint_and_no_local_model_is_none() -> None:
     assert open_model(settings(local_model="none")) is None
 
 
-def test_a_key_alone_does_not_say_which_model() -> None:
-    with pytest.raises(SettingError, match="OPENAI_MODEL"):
-        open_model(settings(openai_api_key="k"))
+def test_a_model_without_an_endpoint_is_no_endpoint_by_guess() -> None:
+    with pytest.raises(SettingError, match="OPENAI_BASE_URL"):
+        open_model(settings(openai_model="m"))
+
+
+def test_a_key_for_another_program_sends_nothing_anywhere() -> None:
+    assert open_model(settings(openai_api_key="k", local_model="none")) is None
 
 
 def test_a_base_url_alone_takes_what_is_listed() -> None:
