@@ -116,13 +116,15 @@ def _warm_up(server: TelegramServer) -> None:
 def _model_alone(model: ModelServer) -> float:
     body = {"model": MODEL, "messages": [{"role": "user", "content": "hello"}], "stream": True}
 
-    def ask(_: int) -> None:
-        httpx.post(f"{model.url}/chat/completions", json=body, timeout=60).raise_for_status()
+    limits = httpx.Limits(max_connections=_PEOPLE)
+    with httpx.Client(timeout=60, limits=limits) as client, ThreadPoolExecutor(_PEOPLE) as pool:
 
-    begun = time.monotonic()
-    with ThreadPoolExecutor(_PEOPLE) as pool:
+        def ask(_: int) -> None:
+            client.post(f"{model.url}/chat/completions", json=body).raise_for_status()
+
+        begun = time.monotonic()
         list(pool.map(ask, range(_PEOPLE)))
-    return time.monotonic() - begun
+        return time.monotonic() - begun
 
 
 @contextmanager

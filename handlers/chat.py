@@ -11,9 +11,9 @@ from handlers.search import find, found_lines
 from keepsake.assistant import AnswerStopped, AnswerStream, Assistant, Chat, Model, Recalled
 from keepsake.errors import ModelAnswerInvalid, ModelError, ModelUnavailable
 from keepsake.llm.client import Turn
-from keepsake.llm.prompts import ANSWER_PROMPT, load_prompt
 from keepsake.locales import translate
 from keepsake.models import AnswerEvent, Message
+from keepsake.prompt.request import fit_message, system_text
 
 log = logging.getLogger(__name__)
 
@@ -52,7 +52,9 @@ async def handle_ai_task(app: Assistant, chat: Chat, question: Message) -> None:
             return
         recalled = await app.memory.recall(chat.user_id, question.content, before=question.id)
         await note_weak_model(app, chat)
-        answer = app.model.stream(answer_turns(recalled.block, question, chat.language))
+        room = app.settings.context_tokens
+        turns = await asyncio.to_thread(answer_turns, recalled.block, question, chat.language, room)
+        answer = app.model.stream(turns)
         failure: ModelError | None = None
         error = None
         try:
@@ -91,12 +93,16 @@ async def note_weak_model(app: Assistant, chat: Chat) -> None:
         await chat.note(translate(chat.language, "weak-model-note", model=app.model.name))
 
 
-def answer_turns(block: str, question: Message, language: str) -> list[Turn]:
-    """The request: one system message with the block last, and the new message, which stands nowhere else."""
-    today = f"{question.created_at:%Y-%m-%d (%A)}"
-    (system,) = load_prompt(ANSWER_PROMPT).render(today=today, language=translate(language, "language-name"))
-    parts = [part for part in (system.content, block.strip()) if part]
-    return [Turn("system", "\n\n".join(parts)), Turn("user", question.content)]
+def answer_turns(
+    block: str, question: Message, language: str, context_tokens: int | None = None
+) -> list[Turn]:
+    """The request: one system message with the block last, and the new message, which stands nowhere else.
+
+    The new message is cut where it alone exceeds its room of `context_tokens`.
+    """
+    parts = [part for part in (system_text(question.created_at, language), block.strip()) if part]
+    asked = question.content if context_tokens is None else fit_message(context_tokens, question.content)
+    return [Turn("system", "\n\n".join(parts)), Turn("user", asked)]
 
 
 async def _explain(
@@ -133,13 +139,10 @@ async def _keep(
     latency_ms = round((time.monotonic() - started) * 1000)
     reply = None
     if answer.text.strip():
-        reply = await app.memory.save_message(
-            chat.user_id,
-            "assistant",
-            answer.text,
-            key=f"{chat.key}:answer" if chat.key else None,
-            also=chat.posting(answer.text),
-        )
+        key = f"{chat.key}:answer" if chat.key else None
+        reply = await app.memory.save_answer(question, answer.text, key=key, also=chat.posting(answer.text))
+        if reply is None:  # the person was erased while the answer was made
+            return
         app.states.get_state(chat.user_id).add("assistant", reply.content)
     event = AnswerEvent(
         user_id=chat.user_id,

@@ -1,4 +1,4 @@
-"""/stats: how much is remembered of the one who asks."""
+"""/stats: how much is remembered of the one who asks, and for an admin, of all together."""
 
 from __future__ import annotations
 
@@ -18,4 +18,11 @@ async def handle_stats(app: Assistant, chat: Chat, _args: str) -> None:
         lines.append(translate(chat.language, "stats-vectors", count=stats["vector_documents"], model=model))
     else:
         lines.append(translate(chat.language, "stats-keyword-only"))
+    if app.access.is_admin(chat.user_id):
+        totals = await app.memory.get_totals()
+        people = translate(chat.language, "stats-people", count=totals["users"])
+        held = [
+            translate(chat.language, f"stats-{what}", count=totals[what]) for what in ("messages", "facts")
+        ]
+        lines.append(translate(chat.language, "stats-all", counts=", ".join([people, *held])))
     await chat.send("\n".join([translate(chat.language, "stats-title"), *(f"• {line}" for line in lines)]))

@@ -56,8 +56,8 @@ class Access:
 
     def offer_code(self, announce: Callable[[str], None]) -> None:
         """Makes a code for `announce` where nobody could get in without one; called once, at the start."""
+        self._announce = announce
         if not self._allowed and self._owner is None:
-            self._announce = announce
             self._renew()
 
     def claim(self, user_id: int, text: str) -> bool:
@@ -78,6 +78,14 @@ class Access:
         if self._wrong_in_all >= WRONG_PER_CODE:
             self._renew()
         return False
+
+    def forget(self, user_id: int) -> None:
+        """The person was erased: where they owned the bot, whoever sends a new code does from now on."""
+        self._wrong.pop(user_id, None)
+        if user_id == self._owner:
+            self._owner = None
+            if self._announce is not None and not self._allowed:
+                self._renew()
 
     def _renew(self) -> None:
         self._code = self._make_code()

@@ -6,6 +6,7 @@ It knows who calls whom and no rules of its own. Open it with `Engine.open` (the
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import sqlite3
 from collections.abc import Awaitable, Callable, Sequence
@@ -17,7 +18,9 @@ from typing import Protocol
 from keepsake.clock import Clock, system_clock
 from keepsake.errors import EmbeddingError, ModelAnswerInvalid
 from keepsake.facts import profile
+from keepsake.facts.asking import conversation_tokens
 from keepsake.facts.extract import Extraction
+from keepsake.facts.window import fit_window
 from keepsake.forgetting import erase
 from keepsake.index.chroma import ChromaIndex
 from keepsake.index.embedder import Embedder
@@ -26,12 +29,15 @@ from keepsake.index.vector_storage import VectorMemoryStorage
 from keepsake.jobs import Done, JobRunner, Lane
 from keepsake.locales import translate
 from keepsake.models import AnswerEvent, Fact, ItemKind, Job, Message
-from keepsake.prompt import budget, tokens
+from keepsake.prompt import tokens
 from keepsake.prompt.block import BlockParts, render
+from keepsake.prompt.budget import fit
+from keepsake.prompt.request import block_tokens
 from keepsake.recall.floor import calibration
 from keepsake.recall.search import Question, Recall
 from keepsake.settings import Settings
 from keepsake.store import embeddings, users
+from keepsake.store import facts as fact_rows
 from keepsake.store.database import Database
 from keepsake.store.messages import NewMessage
 from keepsake.store.storage import CHROMA, EMBED, EXTRACT, Also, SQLiteMemoryStorage
@@ -160,6 +166,14 @@ class Engine:
         self._wake()
         return message
 
+    async def save_answer(
+        self, question: Message, new: NewMessage, also: Also | None = None
+    ) -> Message | None:
+        """Stores what answers a message; None where that was erased meanwhile."""
+        message = await self.storage.save_answer(question.id, new, also)
+        self._wake()
+        return message
+
     async def edit(self, user_id: int, key: str, text: str) -> Message | None:
         """Gives a message another text. Returns it, None where no message has this key."""
         message = await self.storage.edit_message(user_id, key, text)
@@ -218,14 +232,25 @@ class Engine:
             before=before,
             without={message.id for message in recent},
         )
-        found = await self.search(question, self.settings.rag_size, above_floor=True)
+        everything_stands_there = len(recent) < stm_size + ltm_size
+        found = (
+            []
+            if everything_stands_there
+            else await self.search(question, self.settings.rag_size, above_floor=True)
+        )
         language = await self.storage.language(user_id) or self.settings.default_language
-        room = budget.block_tokens(self.settings.context_tokens, query, tokens.estimate)
         everything = BlockParts(facts=facts, stm=stm, ltm=ltm, rag=found)
-        parts = budget.fit(everything, room, tokens.estimate)
+        say = partial(translate, language)
+
+        def fitted() -> tuple[BlockParts, str]:
+            room = block_tokens(self.settings.context_tokens, query)
+            parts = fit(everything, room, say)
+            return parts, render(parts, say)
+
+        parts, block = await asyncio.to_thread(fitted)  # messages may be megabytes
         memories: list[tuple[ItemKind, int, float]] = [("fact", fact.id, 1.0) for fact in parts.facts]
         memories += [("message", message.id, round(score, 4)) for message, score in parts.rag]
-        return Recalled(render(parts, partial(translate, language)), tuple(memories), tuple(found))
+        return Recalled(block, tuple(memories), tuple(found))
 
     async def facts(self, user_id: int, *, all_statuses: bool = False) -> list[Fact]:
         return await self.storage.facts(user_id, all_statuses=all_statuses)
@@ -262,14 +287,21 @@ class Engine:
     async def _extract(self, extractor: Extractor, job: Job) -> Done:
         assert job.user_id is not None
         user_id = job.user_id
-        window, read_to = await self.storage.extraction_window(user_id, self.settings.extraction_window)
-        if read_to is None:
+        size, count = self.settings.extraction_window, tokens.estimate
+        cursor = await self.storage.database.read(fact_rows.cursor, user_id)
+        found, _ = await self.storage.extraction_window(user_id, size)
+        room = conversation_tokens(self.settings.context_tokens, count)
+        window = fit_window(found, cursor=cursor, most=size, tokens=room, count=count)
+        if not window:
             return Done()
+        read_to = window[-1].id
         try:
             extraction = await extractor(window, now=self.clock())
         except ModelAnswerInvalid as error:
             log.warning("extraction: %s; the same messages are looked at again with the next ones", error)
             return Done()
+        if extraction.refused:
+            log.info("extraction: %d facts, refused: %s", len(extraction.drafts), dict(extraction.refused))
 
         def commit(connection: sqlite3.Connection) -> None:
             self.storage.store_extracted(connection, user_id, extraction.drafts, read_to)
@@ -277,10 +309,13 @@ class Engine:
         return Done(commit)
 
     async def _reindex(self, job: Job) -> Done:
-        asked = [job.user_id] if job.user_id is not None else await self.storage.database.read(users.all_ids)
+        everybody = await self.storage.database.read(users.all_ids) if job.user_id is None else []
         if self._vectors is not None:
-            await self._vectors.rebuild(asked)
-        return Done(result={"users": len(asked)})
+            if job.user_id is None:
+                await self._vectors.rebuild_all(everybody)
+            else:
+                await self._vectors.rebuild(job.user_id)
+        return Done(result={"users": len(everybody) or 1})
 
     async def _fix(self, _job: Job) -> Done:
         return Done(commit=partial(fix, now=self.clock()))

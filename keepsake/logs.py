@@ -7,7 +7,7 @@ import re
 import sys
 from collections.abc import Iterable
 from typing import TextIO
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 from keepsake.settings import Settings
 
@@ -62,7 +62,11 @@ def setup_logging(settings: Settings, stream: TextIO | None = None) -> None:
 
 def _secrets(settings: Settings) -> list[str]:
     values = (settings.telegram_bot_token, settings.openai_api_key)
-    return [value.get_secret_value() for value in values if value is not None]
+    in_address = urlsplit(settings.openai_base_url or "").password
+    return [
+        *(value.get_secret_value() for value in values if value is not None),
+        *([in_address] if in_address else []),
+    ]
 
 
 def _forms(secret: str) -> Iterable[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Self
 
@@ -27,6 +27,9 @@ from keepsake.store.storage import Also
 
 if TYPE_CHECKING:
     from bot_models.user_state import StateManager, UserState
+
+_ID_LIMIT = 2**63  # SQLite's integers end below it
+_MOST = 2**31  # messages in a block; more fit nowhere, and sums of larger sizes not into SQLite
 
 
 class MemoryManager:
@@ -127,8 +130,16 @@ class MemoryManager:
         Raises ValueError for a user, role, content or time that cannot be. Characters that cannot be stored (lone
         surrogates, NUL) are replaced.
         """
-        new = checked_message(user_id, role, content, created_at or self._clock(), sender, sender_id, key)
+        moment = self._clock() if created_at is None else created_at
+        new = checked_message(user_id, role, content, moment, sender, sender_id, key)
         return await (await self.engine()).save(new, also)
+
+    async def save_answer(
+        self, question: Message, content: str, *, key: str | None = None, also: Also | None = None
+    ) -> Message | None:
+        """Stores the assistant's answer to a message; None, and nothing, where that was erased meanwhile."""
+        new = checked_message(question.user_id, "assistant", content, self._clock(), None, None, key)
+        return await (await self.engine()).save_answer(question, new, also)
 
     async def edit_message(self, user_id: int | str, key: str, content: str) -> Message | None:
         """Gives the message that was saved with `key` another text; None where there is none.
@@ -168,17 +179,22 @@ class MemoryManager:
         now: datetime | None = None,
     ) -> str:
         """The context block for a question (contract.md). `before`: without that message and all after it."""
-        user = checked_user(user_id)
+        user, text = checked_user(user_id), checked_text(query)
+        stm = checked_number("stm_size", stm_size, least=0)
+        ltm = checked_number("ltm_size", ltm_size, least=0)
+        _checked_before(before)
         _checked_time(now)
         engine = await self.engine()
         recalled = await engine.recall(
-            user, checked_text(query), stm_size=stm_size, ltm_size=ltm_size, before=before
+            user, text, stm_size=min(stm, _MOST), ltm_size=min(ltm, _MOST), before=before
         )
         return recalled.block
 
     async def recall(self, user_id: int | str, query: str, *, before: int | None = None) -> Recalled:
         """The context block with what stands in it, sizes as the settings have them."""
-        return await (await self.engine()).recall(checked_user(user_id), checked_text(query), before=before)
+        user, text = checked_user(user_id), checked_text(query)
+        _checked_before(before)
+        return await (await self.engine()).recall(user, text, before=before)
 
     async def search_memory(
         self,
@@ -192,8 +208,7 @@ class MemoryManager:
         """Messages about `query` with scores of 0–1, best first. `history`: the turns before it, oldest first."""
         user = checked_user(user_id)
         _checked_time(now)
-        if limit < 1:
-            raise ValueError(f"limit is 1 or more, got {limit}")
+        checked_number("limit", limit, least=1)
         question = Question(user, checked_text(query), history=[checked_text(turn) for turn in history])
         return await (await self.engine()).search(question, limit)
 
@@ -201,6 +216,8 @@ class MemoryManager:
         self, user_id: int | str, query: str, limit: int = 5, *, before: int | None = None
     ) -> list[tuple[Message, float]]:
         """What /search shows: as `search_memory`, but only what is above the floor, and older than `before`."""
+        checked_number("limit", limit, least=1)
+        _checked_before(before)
         question = Question(checked_user(user_id), checked_text(query), before=before)
         return await (await self.engine()).search(question, limit, above_floor=True)
 
@@ -211,6 +228,10 @@ class MemoryManager:
     async def get_memory_stats(self, user_id: int | str) -> dict[str, object]:
         """Counts of what is held for a user: sessions, messages, facts, vectors."""
         return await (await self.engine()).stats(checked_user(user_id))
+
+    async def get_totals(self) -> dict[str, int]:
+        """How many users, messages and facts are held in all: numbers for an admin, never contents."""
+        return await (await self.engine()).storage.totals()
 
     async def get_facts(self, user_id: int | str, *, all_statuses: bool = False) -> list[Fact]:
         """The user's facts, oldest first; only active ones unless `all_statuses`."""
@@ -244,12 +265,16 @@ class MemoryManager:
 
     async def close(self) -> None:
         """Ends the background work (it goes on at the next start) and lets go of the folder. Idempotent."""
+        loop = asyncio.get_running_loop()
+        if self._loop is not loop:
+            self._leave_old_loop(loop)
+        async with self._opening:  # who calls meanwhile opens anew, when all is let go of
+            await self._close()
+
+    async def _close(self) -> None:
         engine, self._engine = self._engine, None
         if engine is not None:
-            if self._loop is asyncio.get_running_loop():
-                await engine.close()
-            else:
-                engine.abandon()
+            await engine.close()
         if self._chroma is not None:
             await self._chroma.close()
         if self._embedder is not None:
@@ -288,16 +313,29 @@ def checked_user(user_id: object) -> int:
             user_id = int(text)
     if isinstance(user_id, bool) or not isinstance(user_id, int):
         raise ValueError(f"user_id is a whole number or its decimal string, got {type(user_id).__name__}")
-    if not -(2**63) <= user_id < 2**63:
-        raise ValueError("user_id is too large: it has at most 63 bits")
-    return user_id
+    return checked_number("user_id", user_id)
+
+
+def checked_number(name: str, value: object, *, least: int = -_ID_LIMIT) -> int:
+    """A whole number that SQLite can hold. Raises ValueError for another type and for one out of range."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ValueError(f"{name} is a whole number, got {type(value).__name__}")
+    if value < least:
+        raise ValueError(f"{name} is too small: the least is {least}")
+    if value >= _ID_LIMIT:
+        raise ValueError(f"{name} is too large: it has at most 63 bits")
+    return value
 
 
 def checked_text(text: object) -> str:
-    """Text with NUL and lone surrogates replaced, as SQLite and JSON need it. Raises ValueError for no str."""
+    """Text with NUL and lone surrogates replaced, as SQLite and JSON need it. Raises ValueError for no str.
+
+    A pair of surrogates, as some JSON brings it, becomes the character that it means.
+    """
     if not isinstance(text, str):
         raise ValueError(f"a text is a str, got {type(text).__name__}")
-    return text.encode("utf-8", "replace").decode("utf-8").replace("\0", "\N{REPLACEMENT CHARACTER}")
+    whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return whole.replace("\0", "\N{REPLACEMENT CHARACTER}")
 
 
 def checked_message(
@@ -315,6 +353,8 @@ def checked_message(
         raise ValueError(f"role is 'user' or 'assistant', got {role!r}")
     text = checked_content(content)
     _checked_time(created_at)
+    if isinstance(sender_id, bool) or not isinstance(sender_id, int | str | None):
+        raise ValueError(f"sender_id is an int or a str, got {type(sender_id).__name__}")
     return NewMessage(
         user,
         role,
@@ -334,6 +374,17 @@ def checked_content(content: object) -> str:
     return text
 
 
+def _checked_before(message_id: object) -> None:
+    if message_id is not None:
+        checked_number("before", message_id)
+
+
 def _checked_time(moment: datetime | None) -> None:
-    if moment is not None and (not isinstance(moment, datetime) or moment.utcoffset() is None):
+    if moment is None:
+        return
+    if not isinstance(moment, datetime) or moment.utcoffset() is None:
         raise ValueError("a time is a datetime with a time zone (say datetime.now(UTC))")
+    try:
+        moment.astimezone(UTC)
+    except OverflowError:
+        raise ValueError("a time lies, in UTC, between the years 1 and 9999") from None

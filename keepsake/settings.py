@@ -6,10 +6,13 @@ Read once, when the process or a manager opens. The README's table is made from 
 
 from __future__ import annotations
 
+import re
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from keepsake.errors import SettingError
@@ -18,17 +21,26 @@ PROJECT_DIR = Path(__file__).resolve().parent.parent
 LANGUAGES = ("en", "ru")
 LOCAL_MODEL = "Qwen2.5-Coder-1.5B-Instruct"
 
+_ENV_FILE = ".env"
+_ENV_NAME = re.compile(r"^[ \t]*(?:export[ \t]+)?(\w+)[ \t]*=", re.MULTILINE)
+_ALIKE = 0.8  # names that share so much are the same one, mistyped
+_SHOWN = 80  # characters of a wrong value
+_URL = {"pattern": r"^https?://\S+$", "takes": "a URL that begins with http:// or https://"}
+_IDS = "Telegram ids (whole numbers) separated by commas"
 
-def _group(name: str, default: Any, description: str, **limits: Any) -> Any:
-    return Field(default, description=description, json_schema_extra={"group": name}, **limits)
+
+def _group(name: str, default: Any, description: str, *, takes: str | None = None, **limits: Any) -> Any:
+    """A setting of this part. `takes`: what it may be, in plain words, where its limits do not say it."""
+    extra: dict[str, Any] = {"group": name, "takes": takes}
+    return Field(default, description=description, json_schema_extra=extra, **limits)
 
 
 class Settings(BaseSettings):
     """All settings, checked. Numbers say their unit in the name or in the description."""
 
     model_config = SettingsConfigDict(
-        env_file=".env",
-        env_file_encoding="utf-8",
+        env_file=_ENV_FILE,
+        env_file_encoding="utf-8-sig",  # some editors put a mark before the first name
         env_ignore_empty=True,
         extra="ignore",
         frozen=True,
@@ -43,14 +55,14 @@ class Settings(BaseSettings):
         "Telegram",
         "https://api.telegram.org",
         "Root of a Bot API server: methods at `URL/bot<token>/<method>`, files at `URL/file/bot<token>/<path>`.",
-        pattern=r"^https?://\S+$",
+        **_URL,
     )
     telegram_webhook_url: str | None = _group(
         "Telegram",
         None,
         "Root of the public https address that reaches the port below; updates then come by webhook, to "
         "`URL/telegram`. Empty: by polling.",
-        pattern=r"^https?://\S+$",
+        **_URL,
     )
     telegram_webhook_port: int = _group(
         "Telegram", 8080, "Port on 127.0.0.1 for the webhook, and for `/health`.", ge=1, le=65_535
@@ -60,17 +72,25 @@ class Settings(BaseSettings):
         (),
         "Who may talk to the bot: Telegram ids separated by commas, `*` for everyone. Empty: the first person "
         "who sends the one-time code that the bot prints at its start becomes owner and admin.",
+        takes=f"{_IDS}, or *",
     )
     admin_user_ids: Annotated[tuple[int, ...], NoDecode] = _group(
-        "Telegram", (), "Who sees the bot's counts (never contents): Telegram ids separated by commas."
+        "Telegram",
+        (),
+        "Who sees the bot's counts (never contents): Telegram ids separated by commas.",
+        takes=_IDS,
     )
     default_language: str = _group(
-        "Telegram", "en", f"Where a person's own language is not known: {', '.join(LANGUAGES)}."
+        "Telegram",
+        "en",
+        f"Where a person's own language is not known: {', '.join(LANGUAGES)}.",
+        pattern=rf"^({'|'.join(LANGUAGES)})$",
+        takes=" or ".join(LANGUAGES),
     )
 
     # The model
     openai_base_url: str | None = _group(
-        "Model", None, "Root of any OpenAI-compatible endpoint, ending in `/v1`.", pattern=r"^https?://\S+$"
+        "Model", None, "Root of any OpenAI-compatible endpoint, ending in `/v1`.", **_URL
     )
     openai_api_key: SecretStr | None = _group(
         "Model", None, "The endpoint's key; most local servers take any."
@@ -84,6 +104,7 @@ class Settings(BaseSettings):
         LOCAL_MODEL,
         f"The embedded model used where no endpoint is set: `{LOCAL_MODEL}` or `none`.",
         pattern=rf"^({LOCAL_MODEL}|none)$",
+        takes=f"{LOCAL_MODEL} or none",
     )
     model_timeout_seconds: float = _group("Model", 60.0, "How long the model may be silent.", gt=0, le=3600)
     model_retries: int = _group(
@@ -105,7 +126,7 @@ class Settings(BaseSettings):
         "Memory", 30, "A longer pause starts a new session.", gt=0, le=100_000
     )
     users_in_ram: int = _group(
-        "Memory", 1000, "Users whose state stays in RAM; the least recent leaves.", ge=1
+        "Memory", 1000, "Users whose state stays in RAM; the least recent leaves.", ge=1, le=1_000_000
     )
 
     # Recall
@@ -125,17 +146,26 @@ class Settings(BaseSettings):
         5000,
         "Users with at most so many vectors are searched exactly, larger ones by Chroma.",
         ge=0,
+        le=10_000_000,
     )
-    vector_cache_mb: int = _group("Recall", 64, "RAM for vectors of exact search, MB over all users.", ge=0)
+    vector_cache_mb: int = _group(
+        "Recall", 64, "RAM for vectors of exact search, MB over all users.", ge=0, le=1_000_000
+    )
 
     # Facts
-    fact_extraction_every: int = _group("Facts", 5, "Facts are extracted after so many user messages.", ge=1)
+    fact_extraction_every: int = _group(
+        "Facts", 5, "Facts are extracted after so many user messages.", ge=1, le=1_000_000
+    )
     extraction_window: int = _group("Facts", 12, "Messages the extractor is shown at most.", ge=1, le=100)
     facts_in_prompt: int = _group("Facts", 6, "Facts in the profile.", ge=0, le=100)
 
     # Log
     log_level: str = _group(
-        "Log", "INFO", "DEBUG, INFO, WARNING or ERROR.", pattern=r"^(DEBUG|INFO|WARNING|ERROR)$"
+        "Log",
+        "INFO",
+        "DEBUG, INFO, WARNING or ERROR.",
+        pattern=r"^(DEBUG|INFO|WARNING|ERROR)$",
+        takes="DEBUG, INFO, WARNING or ERROR",
     )
 
     @field_validator("allowed_user_ids", mode="before")
@@ -153,13 +183,6 @@ class Settings(BaseSettings):
     def _upper(cls, value: object) -> object:
         return value.upper() if isinstance(value, str) else value
 
-    @field_validator("default_language")
-    @classmethod
-    def _known_language(cls, value: str) -> str:
-        if value not in LANGUAGES:
-            raise ValueError(f"takes {' or '.join(LANGUAGES)}")
-        return value
-
     @property
     def everyone_allowed(self) -> bool:
         return self.allowed_user_ids == "*"
@@ -176,10 +199,10 @@ class Settings(BaseSettings):
 def _ids(value: object) -> object:
     if not isinstance(value, str):
         return value
-    try:
-        return tuple(int(part) for part in value.split(",") if part.strip())
-    except ValueError as error:
-        raise ValueError("takes Telegram ids (whole numbers) separated by commas") from error
+    found = tuple(int(part) for part in value.split(",") if part.strip())
+    if not all(-(2**63) <= item < 2**63 for item in found):
+        raise ValueError("an id has at most 63 bits")
+    return found
 
 
 def load_settings(**overrides: Any) -> Settings:
@@ -191,10 +214,52 @@ def load_settings(**overrides: Any) -> Settings:
         return Settings(**overrides)
     except ValidationError as error:
         first = error.errors()[0]
-        name = str(first["loc"][0]).upper() if first["loc"] else "a setting"
-        takes = first["msg"].removeprefix("Value error, ")
-        shown = "" if _is_secret(name) else f" is {first['input']!r}, which cannot be"
-        raise SettingError(f"{name}{shown}: {takes[:1].lower()}{takes[1:]}") from None
+        name = str(first["loc"][0])
+        raise SettingError(_cannot_be(name, first["input"], Settings.model_fields[name])) from None
+    except UnicodeDecodeError:
+        raise SettingError(f"{_ENV_FILE} is no UTF-8 text: save it as UTF-8") from None
+    except OSError as error:
+        raise SettingError(f"{_ENV_FILE} cannot be read ({error.strerror}): check its permissions") from None
+
+
+def _cannot_be(name: str, value: object, info: FieldInfo) -> str:
+    variable, shown = name.upper(), repr(value)
+    if len(shown) > _SHOWN:
+        shown = f"{shown[:_SHOWN]}…"
+    got = "" if _is_secret(variable) else f" is {shown}, which cannot be"
+    return f"{variable}{got}: it takes {_takes(info)}"
+
+
+def _takes(info: FieldInfo) -> str:
+    extra = info.json_schema_extra
+    if isinstance(extra, dict) and extra["takes"]:
+        return str(extra["takes"])
+    limits = {
+        name: getattr(item, name)
+        for item in info.metadata
+        for name in ("ge", "gt", "le")
+        if hasattr(item, name)
+    }
+    if "le" not in limits:
+        return "a text"
+    number = "a whole number" if info.annotation is int else "a number"
+    span = f"from {limits['ge']} to" if "ge" in limits else f"above {limits['gt']}, at most"
+    return f"{number} {span} {limits['le']}"
+
+
+def mistyped_names() -> list[str]:
+    """A line for each name in `.env` that is no setting but almost one. Names only, never a value."""
+    try:
+        content = Path(_ENV_FILE).read_text(encoding="utf-8-sig")
+    except (OSError, ValueError):  # not there, or not to be read: `load_settings` says so
+        return []
+    settings = [name.upper() for name in Settings.model_fields]
+    lines = []
+    for name in dict.fromkeys(_ENV_NAME.findall(content)):
+        meant = get_close_matches(name.upper(), settings, n=1, cutoff=_ALIKE)
+        if meant and meant[0] != name.upper():
+            lines.append(f"{_ENV_FILE}: {name} is no setting; {meant[0]} is probably meant")
+    return lines
 
 
 def _is_secret(name: str) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
@@ -15,12 +16,17 @@ from pathlib import Path
 import numpy as np
 
 from keepsake.clock import to_micros
+from keepsake.errors import DatabaseError
 from keepsake.forgetting.ledger import Ledger
 from keepsake.index.terms import analyse
 from keepsake.store import embeddings, jobs, migrate
+from keepsake.store.database import connect_reader
 
 _FIX = "bot.py verify --fix"
 _RESTORE = "restore a backup"
+_REFILL = "start the bot: it is filled anew"
+# Their rows are made of others: where only they refer to what is gone, `fix` takes them away or makes them anew.
+_DERIVED = frozenset({"embeddings", "vector_queue", "keywords"})
 _COMPARE = "somebody changed erasures.jsonl, or its disk is damaged: compare it with the receipts"
 _UNIT_TOLERANCE = 1e-3  # float32 unit vectors are within 1e-6; a damaged one is far off
 _SHOWN = 5  # ids named in a line
@@ -40,23 +46,39 @@ class Check:
         return {**asdict(self), "mend": None if self.ok else self.mend}
 
 
+def verify_folder(path: Path, data_dir: Path, *, with_vectors: bool = True) -> list[Check]:
+    """All checks of a data folder; a memory.db that cannot be opened is one that is off. As `verify` else."""
+    try:
+        with closing(connect_reader(path)) as connection:
+            return verify(connection, data_dir, with_vectors=with_vectors)
+    except DatabaseError as error:
+        said, _, mend = str(error).rpartition("; ")  # our errors say what to do at their end
+        return [Check("database", False, said or mend, mend if said else _RESTORE), _ledger(data_dir)]
+
+
 def verify(connection: sqlite3.Connection, data_dir: Path, *, with_vectors: bool = True) -> list[Check]:
     """All checks, of one moment. `with_vectors`: there is an embedding model, so items have vectors or wait.
 
-    Reads the whole database: run it off the event loop. Raises sqlite3.DatabaseError only where the damage is
-    such that nothing can be read.
+    Reads the whole database: run it off the event loop.
     """
     connection.execute("BEGIN")  # a bot may write meanwhile
     try:
-        return [*_database(connection, with_vectors=with_vectors), _ledger(data_dir)]
+        checks = _database(connection, with_vectors=with_vectors)
+        if with_vectors and checks[0].ok:
+            checks.append(_vector_index(connection, data_dir / "vector_db"))
+    except sqlite3.DatabaseError as error:
+        checks = [Check("database", False, f"memory.db cannot be read: {error}", _RESTORE)]
     finally:
-        connection.execute("ROLLBACK")
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+    return [*checks, _ledger(data_dir)]
 
 
 def _database(connection: sqlite3.Connection, *, with_vectors: bool) -> list[Check]:
-    checks = [_integrity(connection), _schema(connection)]
+    checks = [_integrity(connection)]
     if not checks[0].ok:
         return checks
+    checks.append(_schema(connection))
     checks += [_references(connection), _keyword_rows(connection), _keyword_index(connection)]
     checks += [_sessions(connection), _orphans(connection), _vectors(connection)]
     if with_vectors:
@@ -71,7 +93,7 @@ def _integrity(connection: sqlite3.Connection) -> Check:
         found = [str(error)]
     if found == ["ok"]:
         return Check("database", True, "memory.db is whole")
-    return Check("database", False, f"memory.db is damaged: {found[0].splitlines()[0]}", _RESTORE)
+    return Check("database", False, f"memory.db is damaged: {found[0].splitlines()[-1]}", _RESTORE)
 
 
 def _schema(connection: sqlite3.Connection) -> Check:
@@ -82,13 +104,13 @@ def _schema(connection: sqlite3.Connection) -> Check:
 
 def _references(connection: sqlite3.Connection) -> Check:
     broken = connection.execute("PRAGMA foreign_key_check").fetchall()
-    tables = ", ".join(sorted({row[0] for row in broken}))
+    tables = sorted({row[0] for row in broken})
     detail = (
-        f"{len(broken)} rows refer to what is gone ({tables})"
+        f"{len(broken)} rows refer to what is gone ({', '.join(tables)})"
         if broken
         else "all rows refer to what is there"
     )
-    return Check("references", not broken, detail, _RESTORE)
+    return Check("references", not broken, detail, _FIX if _DERIVED.issuperset(tables) else _RESTORE)
 
 
 _KEYWORDS_MISSING = """
@@ -204,6 +226,14 @@ def _without_vector(connection: sqlite3.Connection) -> Check:
 def _waiting(connection: sqlite3.Connection) -> Check:
     users = [row[0] for row in connection.execute(_QUEUED_FOR_NOBODY)]
     return Check("work queued", not users, f"{len(users)} users with work that no job stands for", _FIX)
+
+
+def _vector_index(connection: sqlite3.Connection, folder: Path) -> Check:
+    """Is the folder there that `embeddings` says holds vectors? What is in it only the bot looks at."""
+    held = connection.execute("SELECT count(*) FROM embeddings WHERE in_chroma = 1").fetchone()[0]
+    there = folder.is_dir()
+    detail = f"{held} vectors handed over to {folder.name}" + ("" if there else ", which is not there")
+    return Check("vector index", there or not held, detail, _REFILL)
 
 
 def _ledger(data_dir: Path) -> Check:

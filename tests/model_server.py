@@ -201,7 +201,9 @@ class ModelServer:
 class _Http(ThreadingHTTPServer):
     daemon_threads = True
     block_on_close = False
-    request_queue_size = 128  # the default of 5 makes many clients at once wait for their SYN to be sent again
+    request_queue_size = (
+        128  # the default of 5 makes many clients at once wait for their SYN to be sent again
+    )
 
     def __init__(self, address: tuple[str, int], model: ModelServer) -> None:
         self.model = model

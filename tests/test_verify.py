@@ -17,7 +17,7 @@ from keepsake.index.terms import analyse
 from keepsake.models import FactDraft
 from keepsake.store import embeddings, facts, jobs, messages, users
 from keepsake.store.database import connect_reader, connect_writer, transact
-from keepsake.verify import Check, fix, verify
+from keepsake.verify import Check, fix, verify, verify_folder
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 TEXTS = (
@@ -56,15 +56,19 @@ def database(tmp_path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def off(folder: Path) -> dict[str, str]:
-    with closing(connect_reader(folder / "memory.db")) as connection:
-        return {check.check: check.detail for check in verify(connection, folder) if not check.ok}
+    checks = verify_folder(folder / "memory.db", folder)
+    return {check.check: check.detail for check in checks if not check.ok}
+
+
+def mend_of(folder: Path, name: str) -> str | None:
+    return next(check.mend for check in verify_folder(folder / "memory.db", folder) if check.check == name)
 
 
 def test_a_healthy_database_is_clean(database: sqlite3.Connection, tmp_path: Path) -> None:
     assert off(tmp_path) == {}
     with closing(connect_reader(tmp_path / "memory.db")) as connection:
         names = [check.check for check in verify(connection, tmp_path)]
-    assert len(names) == len(set(names)) == 11
+    assert len(names) == len(set(names)) == 12
 
 
 DAMAGE = {
@@ -121,6 +125,38 @@ def test_a_row_that_refers_to_nothing_is_seen(database: sqlite3.Connection, tmp_
     database.execute("UPDATE events SET user_id = 1")
     database.execute("INSERT INTO vector_queue VALUES (404, 'message', 1)")
     assert "references" in off(tmp_path)
+    assert mend_of(tmp_path, "references") == "bot.py verify --fix"
+    transact(database, fix, now=NOW)
+    assert "references" not in off(tmp_path)
+
+    database.execute("DELETE FROM sessions WHERE user_id = 5")
+    assert "references" in off(tmp_path)
+    assert mend_of(tmp_path, "references") == "restore a backup"
+    transact(database, fix, now=NOW)
+    assert "references" in off(tmp_path)
+
+
+def test_an_index_that_is_not_there_is_seen(database: sqlite3.Connection, tmp_path: Path) -> None:
+    database.execute("UPDATE embeddings SET in_chroma = 1 WHERE id < 4")
+    assert off(tmp_path) == {"vector index": "3 vectors handed over to vector_db, which is not there"}
+    assert mend_of(tmp_path, "vector index") == "start the bot: it is filled anew"
+    (tmp_path / "vector_db").mkdir()
+    assert off(tmp_path) == {}
+
+
+@pytest.mark.parametrize("content", [b"no database" * 999, b"", None], ids=["text", "empty", "missing"])
+def test_a_file_that_cannot_be_opened_is_off(tmp_path: Path, content: bytes | None) -> None:
+    if content is not None:
+        (tmp_path / "memory.db").write_bytes(content)
+    found = off(tmp_path)
+    assert list(found) == ["database"]
+    assert "memory.db" in found["database"]
+    assert "\n" not in found["database"]
+
+
+def test_damage_in_the_middle_of_the_checks_is_off(database: sqlite3.Connection, tmp_path: Path) -> None:
+    database.execute("DROP TABLE vector_queue")
+    assert "vector_queue" in off(tmp_path)["database"]
 
 
 def test_a_damaged_file_is_seen(database: sqlite3.Connection, tmp_path: Path) -> None:

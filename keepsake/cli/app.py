@@ -5,20 +5,21 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
+import tomllib
 from collections.abc import Awaitable, Callable
+from importlib import metadata
 from typing import Annotated
 
 import typer
 
-from keepsake.cli.out import SOMETHING_OFF, WRONG_USE, remark
+from keepsake.cli.out import SOMETHING_OFF, WRONG_USE, end_output, ready_streams, remark, say
 from keepsake.errors import KeepsakeError
 from keepsake.logs import setup_logging
-from keepsake.settings import Settings, load_settings
+from keepsake.settings import PROJECT_DIR, Settings, load_settings, mistyped_names
 
 log = logging.getLogger(__name__)
 
 _INTERRUPTED = 130  # 128 + SIGINT, as shells have it
-_ID_MAX = 2**63 - 1
 
 app = typer.Typer(
     help="An assistant that remembers. Without a command: the Telegram bot.",
@@ -30,13 +31,41 @@ app = typer.Typer(
 # Ids of Telegram groups are negative: "-5" is a person here, no option.
 _WITH_ID = {"ignore_unknown_options": True}
 
-UserId = Annotated[int, typer.Argument(metavar="USER_ID", min=-_ID_MAX - 1, max=_ID_MAX)]
+
+def _person(text: str) -> int:
+    """Whom it is about, as typer's parser: its own ranges would stand in the help with 19 digits."""
+    try:
+        user_id = int(text)
+    except ValueError:
+        raise typer.BadParameter("a user's id is a whole number") from None
+    if not -(2**63) <= user_id < 2**63:
+        raise typer.BadParameter("a user's id has at most 63 bits")
+    return user_id
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        project = PROJECT_DIR / "pyproject.toml"
+        if project.is_file():
+            version = tomllib.loads(project.read_text(encoding="utf-8"))["project"]["version"]
+        else:
+            version = metadata.version("keepsake")
+        say(f"keepsake {version}")
+        raise typer.Exit
+
+
+UserId = Annotated[int, typer.Argument(metavar="USER_ID", parser=_person)]
 Query = Annotated[list[str], typer.Argument(metavar="QUERY")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def main() -> int:
     """Runs the command line and returns the exit status (contract.md)."""
+    ready_streams()
+    return end_output(_status())
+
+
+def _status() -> int:
     try:
         app(standalone_mode=True)
     except SystemExit as end:
@@ -57,6 +86,8 @@ def _do(work: Callable[[Settings], Awaitable[int]]) -> None:
     """Reads the settings, runs a command to its end and leaves with its status."""
     settings = load_settings()
     setup_logging(settings)
+    for line in mistyped_names():
+        log.warning(line)
 
     async def run() -> int:
         return await work(settings)
@@ -72,7 +103,12 @@ def _question(words: list[str]) -> str:
 
 
 @app.callback(invoke_without_command=True)
-def _without_command(context: typer.Context) -> None:
+def _without_command(
+    context: typer.Context,
+    _version_wanted: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
     if context.invoked_subcommand is None:
         from keepsake.cli import talk
 
@@ -88,7 +124,9 @@ def run() -> None:
 
 
 @app.command()
-def chat(user: Annotated[int, typer.Option("--user", metavar="ID", help="Who is talking.")] = 1) -> None:
+def chat(
+    user: Annotated[int, typer.Option("--user", metavar="ID", parser=_person, help="Who is talking.")] = 1,
+) -> None:
     """Talk in the terminal, or through a pipe: one message a line."""
     from keepsake.cli import talk
 
@@ -128,7 +166,9 @@ def context(user_id: UserId, query: Query) -> None:
 def search(
     user_id: UserId,
     query: Query,
-    limit: Annotated[int, typer.Option("--limit", min=1, max=1000, help="How many at most.")] = 5,
+    limit: Annotated[
+        int, typer.Option("--limit", metavar="N", min=1, max=1000, help="How many at most.")
+    ] = 5,
     as_json: AsJson = False,
 ) -> None:
     """What memory finds about a question."""
@@ -141,7 +181,7 @@ def search(
 @app.command(context_settings=_WITH_ID)
 def reindex(
     user_id: Annotated[
-        int | None, typer.Argument(metavar="[USER_ID]", min=-_ID_MAX - 1, max=_ID_MAX, show_default=False)
+        int | None, typer.Argument(metavar="USER_ID", parser=_person, show_default=False)
     ] = None,
 ) -> None:
     """Build the vector index anew from SQLite, of one person or of all."""

@@ -4,27 +4,30 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+from dataclasses import asdict, dataclass
 
 from tqdm import tqdm
 
 from keepsake.cli.out import DONE, SOMETHING_OFF, remark, say_json
-from keepsake.cli.queue import JobQueue, Wish, Worker, fulfil
+from keepsake.cli.queue import JobFailedError, JobQueue, Wish, Worker, fulfil, rounds
 from keepsake.cli.readers import NO_MODEL, require_memory
 from keepsake.clock import system_clock, to_micros
-from keepsake.errors import SettingError
+from keepsake.errors import DatabaseError, SettingError
+from keepsake.forgetting.ledger import Ledger
 from keepsake.settings import Settings
-
-_POLL_SECONDS = 0.3
 
 
 async def erase(settings: Settings, user_id: int) -> int:
-    """Forgets a person and prints the receipt."""
+    """Forgets a person and prints the receipt; that of the last time, where nothing is held any more."""
     require_memory(settings)
     async with Worker(settings) as worker:
         receipt = await fulfil(worker, JobQueue(settings.database_path), Wish("erase", user_id))
     if "seq" not in receipt:
-        remark("nothing is held about that user")
-        return SOMETHING_OFF
+        last = await asyncio.to_thread(Ledger(settings.data_dir).find, user_id)
+        if last is None:
+            remark("nothing is held about that user")
+            return SOMETHING_OFF
+        receipt = last.as_dict()
     say_json(receipt)
     if receipt["left"]:
         remark(f"{receipt['left']} bytes of that user are left: {receipt['left_in']}")
@@ -33,10 +36,32 @@ async def erase(settings: Settings, user_id: int) -> int:
 
 
 async def mend(settings: Settings) -> None:
-    """Has everything mended that can be made anew."""
+    """Has everything mended that can be made anew. Where the damage is too great, says so; the checks say which."""
     require_memory(settings)
-    async with Worker(settings) as worker:
-        await fulfil(worker, JobQueue(settings.database_path), Wish("fix"))
+    try:
+        async with Worker(settings) as worker:
+            await fulfil(worker, JobQueue(settings.database_path), Wish("fix"))
+    except (DatabaseError, JobFailedError) as error:
+        remark(f"nothing was mended: {error}")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The items that are to get vectors: a person's or everybody's, up to the newest there was when it was asked."""
+
+    user: int | None
+    message: int
+    fact: int
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """`total` items; `waiting` have no vector yet, `left` are not in the index. `busy`: somebody is at work on them."""
+
+    total: int
+    waiting: int
+    left: int
+    busy: bool
 
 
 async def reindex(settings: Settings, user_id: int | None) -> int:
@@ -46,49 +71,62 @@ async def reindex(settings: Settings, user_id: int | None) -> int:
         raise SettingError("EMBEDDING_MODEL is none: there is no vector index to build")
     async with Worker(settings) as worker:
         queue = JobQueue(settings.database_path)
-        total, _ = await queue.read(_progress, user_id)
-        if not total:
+        asked = await queue.read(_asked, user_id)
+        if not (await queue.read(_progress, asked)).total:
             remark("nothing to index" if user_id is None else f"nothing found for user {user_id}")
             return SOMETHING_OFF
         await fulfil(worker, queue, Wish("reindex", user_id))
-        left = await _watch(queue, user_id, total)
-    if left:
+        end = await _watch(worker, queue, asked)
+    if end.waiting:
         remark(
-            f"{left} of {total} have no vector yet: the model could not make them; they are tried again later"
+            f"{end.waiting} of {end.total} have no vector yet: the model could not make them;"
+            " they are tried again later"
         )
         return SOMETHING_OFF
+    remark(f"{end.total}/{end.total} vectors made")
     return DONE
 
 
-async def _watch(queue: JobQueue, user_id: int | None, total: int) -> int:
-    """Shows how far it is, until no work is due any more. Returns how many have no vector."""
-    with tqdm(total=total, desc="vectors", unit="") as bar:
-        while True:
-            busy = await queue.read(_busy, user_id, to_micros(system_clock()))
-            total, waiting = await queue.read(_progress, user_id)
-            bar.total = total
-            bar.n = total - waiting
+async def _watch(worker: Worker, queue: JobQueue, asked: Asked) -> Progress:
+    """Shows at a terminal how far it is, until all is made or no work on it is due any more."""
+    progress = await queue.read(_progress, asked)
+    with tqdm(total=progress.total, desc="vectors", unit="", leave=False, disable=None) as bar:
+        async for _ in rounds(worker):
+            progress = await queue.read(_progress, asked)
+            bar.total = progress.total
+            bar.n = progress.total - progress.waiting
             bar.refresh()
-            if not busy:
-                return waiting
-            await asyncio.sleep(_POLL_SECONDS)
+            if not progress.left or not progress.busy:
+                break
+    return progress
 
 
-def _progress(connection: sqlite3.Connection, user_id: int | None) -> tuple[int, int]:
-    """Messages and active facts, and how many of them wait for a vector."""
+def _asked(connection: sqlite3.Connection, user_id: int | None) -> Asked:
     row = connection.execute(
-        "SELECT (SELECT count(*) FROM messages WHERE :user IS NULL OR user_id = :user)"
-        " + (SELECT count(*) FROM facts WHERE status = 'active' AND (:user IS NULL OR user_id = :user)),"
-        " (SELECT count(*) FROM vector_queue WHERE :user IS NULL OR user_id = :user)",
-        {"user": user_id},
+        "SELECT coalesce((SELECT max(id) FROM messages), 0), coalesce((SELECT max(id) FROM facts), 0)"
     ).fetchone()
-    return int(row[0]), int(row[1])
+    return Asked(user_id, *row)
 
 
-def _busy(connection: sqlite3.Connection, user_id: int | None, now: int) -> bool:
-    row = connection.execute(
-        "SELECT 1 FROM jobs WHERE kind IN ('embed', 'chroma') AND (:user IS NULL OR user_id = :user)"
-        " AND (state = 'running' OR (state = 'waiting' AND run_after <= :now)) LIMIT 1",
-        {"user": user_id, "now": now},
-    ).fetchone()
-    return row is not None
+_OF_THEM = """
+(:user IS NULL OR user_id = :user)
+AND CASE kind WHEN 'message' THEN item_id <= :message ELSE item_id <= :fact END
+"""
+_PROGRESS = f"""
+WITH left_over AS (
+    SELECT user_id, 1 AS waits FROM vector_queue WHERE {_OF_THEM}
+    UNION ALL SELECT user_id, 0 FROM embeddings WHERE in_chroma = 0 AND {_OF_THEM})
+SELECT (SELECT count(*) FROM messages WHERE id <= :message AND (:user IS NULL OR user_id = :user))
+    + (SELECT count(*) FROM facts
+        WHERE id <= :fact AND status = 'active' AND (:user IS NULL OR user_id = :user)),
+    (SELECT count(*) FROM left_over WHERE waits),
+    (SELECT count(*) FROM left_over),
+    EXISTS (SELECT 1 FROM jobs WHERE kind IN ('embed', 'chroma') AND user_id IN (SELECT user_id FROM left_over)
+        AND (state = 'running' OR (state = 'waiting' AND run_after <= :now)))
+"""
+
+
+def _progress(connection: sqlite3.Connection, asked: Asked) -> Progress:
+    values = {**asdict(asked), "now": to_micros(system_clock())}
+    total, waiting, left, busy = connection.execute(_PROGRESS, values).fetchone()
+    return Progress(total, waiting, left, bool(busy))

@@ -2,34 +2,87 @@
 
 from __future__ import annotations
 
+import codecs
+import io
 import json
 import os
+import re
 import sys
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import asdict
 from datetime import datetime
+from pathlib import Path
 
+from keepsake.errors import KeepsakeError
 from keepsake.locales import translate
 from keepsake.models import Fact, Message
 
 DONE, SOMETHING_OFF, WRONG_USE = 0, 1, 2
 
+_STEERING = re.compile(r"[\x7f-\x9f]")  # control characters that JSON may hold as they are
+
+
+class OutputError(KeepsakeError):
+    """The result could not be written."""
+
+
+def ready_streams() -> None:
+    """Makes the standard streams take any text, and stand-ins for those that the caller has closed."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115
+        elif isinstance(stream, io.TextIOWrapper) and mode == "w":
+            stream.reconfigure(errors="replace")
+
+
+def end_output(status: int) -> int:
+    """Writes out what is left; the exit status, which says so where that fails."""
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        _drop_output()
+        if status == DONE and not isinstance(error, BrokenPipeError):
+            remark(f"keepsake: {_not_written(error)}")
+            return SOMETHING_OFF
+    return status
+
 
 def say(text: str) -> None:
-    """A line of the result. Where nobody reads it any more, it is dropped."""
+    """A line of the result, without control characters. Where nobody reads it any more, it is dropped.
+
+    Raises OutputError where it cannot be written.
+    """
+    from keepsake.terminal.chat import printable
+
     try:
-        print(text, flush=True)
+        print(printable(text), flush=True)
     except BrokenPipeError:
-        # Python would fail once more when it flushes standard output at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
+    except OSError as error:
+        _drop_output()
+        raise OutputError(_not_written(error)) from error
 
 
 def say_json(value: object) -> None:
-    say(json.dumps(value, ensure_ascii=False, indent=2))
+    in_ascii = codecs.lookup(sys.stdout.encoding).name != "utf-8"
+    text = json.dumps(value, ensure_ascii=in_ascii, indent=2)
+    say(_STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
 def remark(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
+    with suppress(OSError):  # nobody is there to be told
+        print(text, file=sys.stderr, flush=True)
+
+
+def _not_written(error: OSError) -> str:
+    return f"standard output cannot be written ({error.strerror})"
+
+
+def _drop_output() -> None:
+    # Python would fail once more when it flushes standard output at its end.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def fact_as_dict(fact: Fact) -> dict[str, object]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import sqlite3
 import time
 from collections.abc import AsyncIterator, Callable
@@ -19,7 +20,7 @@ from keepsake.lock import FolderLock, holder
 from keepsake.manager import HybridMemoryManager
 from keepsake.settings import Settings
 from keepsake.store import jobs, migrate
-from keepsake.store.database import transact
+from keepsake.store.database import plain_failures, transact
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -110,7 +111,7 @@ class JobQueue:
 
     async def _run(self, step: Callable[[sqlite3.Connection], T]) -> T:
         def run() -> T:
-            with closing(_connect(self._path)) as connection:
+            with plain_failures(self._path), closing(_connect(self._path)) as connection:
                 return step(connection)
 
         try:
@@ -142,8 +143,8 @@ async def fulfil(
     Raises JobFailedError where the job ended with an error, FolderHeld where a program holds the folder that
     does no jobs and has not begun after `patience` seconds. Interrupted, it leaves the job queued and says so.
     """
-    job_id = await _enqueue(worker, queue, wish, patience)
     try:
+        job_id = await _enqueue(worker, queue, wish, patience)
         return await _result(worker, queue, job_id, patience)
     except asyncio.CancelledError:
         when = "when the bot next starts" if worker.works else "by the running bot"
@@ -152,7 +153,7 @@ async def fulfil(
 
 
 async def _enqueue(worker: Worker, queue: JobQueue, wish: Wish, patience: float) -> int:
-    async for _ in _patiently(worker, patience):
+    async for _ in rounds(worker, patience):
         job_id = await queue.write(
             jobs.enqueue,
             wish.kind,
@@ -167,7 +168,7 @@ async def _enqueue(worker: Worker, queue: JobQueue, wish: Wish, patience: float)
 
 
 async def _result(worker: Worker, queue: JobQueue, job_id: int, patience: float) -> dict[str, object]:
-    async for waited in _patiently(worker, patience):
+    async for waited in rounds(worker, patience):
         found = await queue.read(jobs.result, job_id)
         if found is None:
             raise JobFailedError("the work was called off: what it was about is gone")
@@ -187,7 +188,7 @@ class _Waited:
     begun: bool = False
 
 
-async def _patiently(worker: Worker, patience: float) -> AsyncIterator[_Waited]:
+async def rounds(worker: Worker, patience: float = math.inf) -> AsyncIterator[_Waited]:
     """Rounds of waiting: without end where the work has begun or is done here, else for `patience` seconds.
 
     Where the holder of the folder has gone meanwhile, this process takes over what it left.

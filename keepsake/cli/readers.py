@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, closing
-from pathlib import Path
+from contextlib import asynccontextmanager
 
 from keepsake.cli.out import (
     DONE,
@@ -23,8 +22,7 @@ from keepsake.errors import KeepsakeError
 from keepsake.index.embedder import open_embedder
 from keepsake.recall.search import Question
 from keepsake.settings import Settings
-from keepsake.store.database import connect_reader
-from keepsake.verify import Check, verify
+from keepsake.verify import Check, verify_folder
 
 NO_MODEL = "none"
 
@@ -103,12 +101,9 @@ async def check(settings: Settings) -> list[Check]:
     """All checks, on a thread."""
     require_memory(settings)
     with_vectors = settings.embedding_model != NO_MODEL
-    return await asyncio.to_thread(_check, settings.database_path, settings.data_dir, with_vectors)
-
-
-def _check(path: Path, data_dir: Path, with_vectors: bool) -> list[Check]:
-    with closing(connect_reader(path)) as connection:
-        return verify(connection, data_dir, with_vectors=with_vectors)
+    return await asyncio.to_thread(
+        verify_folder, settings.database_path, settings.data_dir, with_vectors=with_vectors
+    )
 
 
 def show_checks(checks: list[Check], *, as_json: bool) -> int:

@@ -1,7 +1,8 @@
 """Whether a fact stands on what the user said, and whether it is worth keeping. Pure.
 
 The rule: a quote must stand, but for case and spaces, in a user's message; without a quote every number,
-name and content word of the object (else of the content) must occur in one user's message.
+name and content word of the object (else of the content) must occur in one user's message. What somebody else said
+(a forwarded message, another speaker) grounds only what is about them.
 """
 
 from __future__ import annotations
@@ -14,12 +15,14 @@ from pathlib import Path
 from typing import Literal
 
 from keepsake.facts.candidate import Candidate
+from keepsake.facts.window import read_text
 from keepsake.models import Message
+from keepsake.prompt.block import shown_name
 
 Terms = Callable[[str], Sequence[str]]
 """Content words of a text: folded, stemmed, without stop words; bigrams where a script has no spaces."""
 
-Refusal = Literal["form", "short", "small_talk", "assistant", "quote", "ungrounded", "repeated"]
+Refusal = Literal["form", "short", "small_talk", "assistant", "quote", "ungrounded", "repeated", "too_many"]
 
 MIN_CHARACTERS = 8
 MIN_CHARACTERS_CJK = 4
@@ -103,7 +106,9 @@ class Ground:
 
     def __init__(self, window: Iterable[Message], terms: Terms) -> None:
         self._terms = terms
-        self._said = {message.id: message.content for message in window if message.role == "user"}
+        said = [message for message in window if message.role == "user"]
+        self._said = {message.id: read_text(message) for message in said}
+        self._others = {message.id: _name(message.sender) for message in said if message.sender}
         self._folded = {id_: fold(content) for id_, content in self._said.items()}
         self._words = {id_: _words(content, terms) for id_, content in self._said.items()}
 
@@ -113,16 +118,24 @@ class Ground:
         The ids that the model gave count where the fact stands at one of them; else where it does stand.
         """
         if candidate.quote is not None and _words(candidate.quote, self._terms):
-            found = [id_ for id_, folded in self._folded.items() if stands_in(candidate.quote, folded)]
+            found = self._about(
+                candidate, (id_ for id_, text in self._folded.items() if stands_in(candidate.quote, text))
+            )
             if not found:
                 return "quote"
         else:
             # A quote of nothing but "I" or "yes" stands everywhere and says nothing.
-            found = self._said_in(candidate)
+            found = self._about(candidate, self._said_in(candidate))
             if not found:
                 return "ungrounded"
         given = [id_ for id_ in candidate.message_ids if id_ in self._said]
         return tuple(sorted({*given})) if set(given) & set(found) else (found[-1],)
+
+    def _about(self, candidate: Candidate, ids: Iterable[int]) -> list[int]:
+        """Those of `ids` that the user said himself, or that somebody else said who is the subject."""
+        subject = _name(candidate.subject or "")
+        named = bool(subject) and _USER.fullmatch(subject) is None
+        return [id_ for id_ in ids if id_ not in self._others or (named and self._others[id_] == subject)]
 
     def _said_in(self, candidate: Candidate) -> list[int]:
         object_ = _USER.sub(" ", candidate.object or "").strip()
@@ -154,6 +167,10 @@ def junk(candidate: Candidate, *, vital: bool = False) -> Refusal | None:
     if any(text in _SMALL_TALK for text in said) or _ABOUT_SMALL_TALK.match(folded):
         return "small_talk"
     return None
+
+
+def _name(text: str) -> str:
+    return shown_name(text).rstrip("…").casefold()
 
 
 def _in_word(char: str) -> bool:

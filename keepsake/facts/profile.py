@@ -8,9 +8,10 @@ from keepsake.models import Fact
 
 
 def select(facts: Sequence[Fact], limit: int) -> list[Fact]:
-    """The `limit` active facts that matter most: vital ones, then by importance and confidence, then the newest."""
+    """The `limit` active facts that matter most, best first: vital ones, then by importance and confidence."""
     active = [fact for fact in facts if fact.status == "active"]
+    # Of equal ones the newest.
     best = sorted(
         active, key=lambda f: (not f.vital, -f.importance * f.confidence, -f.updated_at.timestamp(), -f.id)
     )
-    return sorted(best[:limit], key=lambda f: f.id)
+    return best[:limit]

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 
-from keepsake.models import Message
+from keepsake.models import Message, Role
+from keepsake.prompt.block import shown_name
 
 # Turns before the cursor that are shown again, so that a pronoun finds its noun.
 CONTEXT_TURNS = 2
+# Of a longer message the beginning and the end are read. The assistant's words only explain the user's.
+READ_CHARACTERS: dict[Role, int] = {"user": 4000, "assistant": 600}
 _INDENT = "\n  "
 _ELLIPSIS = "…"
+_LONGEST_WORD = 64
 
 Count = Callable[[str], int]
 """Tokens of a text."""
@@ -29,14 +34,14 @@ def fit_window(
     window: list[Message] = []
     left = tokens
     for message in unread[:room]:
-        left -= count(render_line(message))
+        left -= count(render_line(message) + "\n")
         if window and left < 0:
             break
         window.append(message)
     if not window:
         return []
     for message in reversed(read[-(most - len(window)) :] if most > len(window) else []):
-        left -= count(render_line(message))
+        left -= count(render_line(message) + "\n")
         if left < 0:
             break
         window.insert(0, message)
@@ -50,17 +55,30 @@ def render_window(window: Sequence[Message], *, tokens: int | None = None, count
     text of a message stands where a line begins.
     """
     lines = [render_line(message) for message in window]
-    if tokens is None or sum(map(count, lines)) <= tokens:
-        return "\n".join(lines)
-    share = max(1, tokens // max(1, len(lines)))
+    shown = "\n".join(lines)
+    if tokens is None or count(shown) <= tokens:
+        return shown
+    share = max(1, tokens // max(1, len(lines)) - 1)  # one for the line's end
     return "\n".join(_cut(line, share, count) for line in lines)
 
 
 def render_line(message: Message) -> str:
     """`[812] user, Wed 2026-03-11: text`; where somebody else said it, `user (Name)`."""
-    who = message.role if message.sender is None else f"{message.role} ({' '.join(message.sender.split())})"
-    text = _INDENT.join(message.content.splitlines())
+    who = f"{message.role} ({shown_name(message.sender)})" if message.sender else message.role
+    text = _INDENT.join(read_text(message).splitlines())
     return f"[{message.id}] {who}, {message.created_at:%a %Y-%m-%d}: {text}"
+
+
+def read_text(message: Message) -> str:
+    """The words of a message that facts may come from: all, or the beginning and the end of a long one."""
+    text, most = message.content, READ_CHARACTERS[message.role]
+    if len(text) <= most:
+        return text
+    head, tail = text[: most // 2], text[-most // 2 :]
+    # Half a word is another word, and half a number another number.
+    head = head[:-_LONGEST_WORD] + re.sub(r"\S+$", "", head[-_LONGEST_WORD:])
+    tail = re.sub(r"^\S+", "", tail[:_LONGEST_WORD]) + tail[_LONGEST_WORD:]
+    return f"{head} {_ELLIPSIS} {tail}"
 
 
 def _cut(line: str, tokens: int, count: Count) -> str:

@@ -22,7 +22,7 @@ from keepsake.index.stopwords import (
 )
 
 MAX_TERM = 64  # characters; a longer word is no word
-MAX_TERMS = 4000  # of one text; 100,000 characters of prose have about 10,000 words
+MAX_TERMS = 200_000  # of one text; 100,000 Chinese characters have so many
 CACHED_WORDS = 20_000  # about 5 MB
 
 _HAN = r"\u3005\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"

@@ -143,14 +143,24 @@ class VectorMemoryStorage:
         if await self._note_identity(chroma):
             await self._database.write(embeddings.mark_in_chroma, user_id, keys)
 
-    async def rebuild(self, user_ids: Sequence[int]) -> None:
-        """Throws these users' vectors away, in SQLite and Chroma, and queues them to be made anew."""
+    async def rebuild(self, user_id: int) -> None:
+        """Throws a user's vectors away, in SQLite and Chroma, and queues them to be made anew."""
+        handle = await self._database.read(users.handle, user_id)
+        if self.chroma is not None and handle is not None:
+            await self.chroma.delete_collection(handle)
+        await self._rebuild_in_store(user_id)
+
+    async def rebuild_all(self, user_ids: Sequence[int]) -> None:
+        """The same for everybody. The index is emptied as a whole, which takes no longer than one user's part."""
+        if self.chroma is not None:
+            await self.chroma.wipe()
+            await self._note_identity(self.chroma)
         for user_id in user_ids:
-            handle = await self._database.read(users.handle, user_id)
-            if self.chroma is not None and handle is not None:
-                await self.chroma.delete_collection(handle)
-            self.drop(user_id)
-            await self._database.write(self._rebuild, user_id)
+            await self._rebuild_in_store(user_id)
+
+    async def _rebuild_in_store(self, user_id: int) -> None:
+        self.drop(user_id)
+        await self._database.write(self._rebuild, user_id)
 
     def _rebuild(self, connection: sqlite3.Connection, user_id: int) -> None:
         embeddings.delete(connection, user_id)

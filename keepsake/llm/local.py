@@ -110,7 +110,9 @@ def main(arguments: list[str] | None = None) -> int:
     commands = parser.add_subparsers(required=True)
     fetch = commands.add_parser("fetch", help="fetch the local model's weights")
     fetch.set_defaults(work=_fetch)
-    wanted = commands.add_parser("wanted", help="exit status 0 where the settings ask for the local model, else 1")
+    wanted = commands.add_parser(
+        "wanted", help="exit status 0 where the settings ask for the local model, else 1"
+    )
     wanted.set_defaults(work=lambda settings: 0 if _wanted(settings) else 1)
     options = parser.parse_args(arguments)
     try:

@@ -63,6 +63,12 @@ stats-vectors =
         [one] { $count } vector ({ $model })
        *[other] { $count } vectors ({ $model })
     }
+stats-people =
+    { $count ->
+        [one] { $count } person
+       *[other] { $count } people
+    }
+stats-all = the whole bot: { $counts }
 stats-keyword-only = search by keyword only, without vectors
 context-empty = Nothing is remembered yet: write to me first.
 facts-title = What I know about you:
@@ -93,7 +99,6 @@ model-none = No language model is set up (OPENAI_BASE_URL, or the local one that
 model-down-later = The language model is not reachable right now, so I cannot answer. Your message is kept; please try again in a moment.
 model-down-refused = The language model refuses the request, so I cannot answer. Your message is kept; whoever runs this bot finds the reason in its log.
 model-said-nothing = The language model gave an empty answer. Your message is kept.
-answer-stopped = Stopped.
 nothing-to-stop = Nothing is being answered right now.
 model-cut-short = The language model stopped in the middle of its answer.
 memory-has = What memory has about it:
@@ -110,7 +115,7 @@ owner-welcome = Welcome: you are now the owner of this bot.
 ## Terminal
 
 terminal-hello = keepsake, terminal chat. /help lists all commands, /exit or Ctrl-D ends it.
-terminal-bye = Finishing what is left to do…
+terminal-bye = Finishing what is left to do… Ctrl-C ends it at once; the rest is done at the next start.
 prompt = you>
 
 ## Notes for whoever runs the bot

@@ -1,71 +1,59 @@
 """What of the memories enters the prompt when not all fit. Pure.
 
-Whole items, best first: the profile, then the newest messages in full, then what was recalled, then the older
-messages. What does not fit is left out; a message that alone would fill the block is shortened in its middle.
+Whole items, best first. Memory (profile, topics, what was recalled) has its share of the block and all that history
+does not need; history (the newest messages in full, summaries, older messages) has the rest. What does not fit is
+left out; a message that alone would fill the block is shortened in its middle.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any
 
 from keepsake.models import Message
-from keepsake.prompt.block import CONDENSED_CHARACTERS, BlockParts
+from keepsake.prompt.block import BlockParts, Line, Say, indented, lines, render
+from keepsake.prompt.tokens import MOST_CHARACTERS, estimate
 
-T = TypeVar("T")
-Count = Callable[[str], int]
-
-SYSTEM_SHARE = 0.15  # of the request, for persona and rules (requirements.md, B1)
-MESSAGE_SHARE = 0.5  # the most that the new message may take before it is shortened
+_MEMORY, _HISTORY = 0.25, 0.45  # shares of the request (requirements.md, B1)
 _ONE_MESSAGE_SHARE = 0.4  # of the block, that a single remembered message may take
-_LINE_OVERHEAD = "- [0.00] Assistant (2026-01-01): (confidence 0.00, updated 2026-01-01)\n"
-_HEADINGS_TOKENS = 150
 _CUT = "\n[…]\n"
 
-
-def block_tokens(context_tokens: int, message: str, count: Count) -> int:
-    """What is left for the block beside persona, rules and the new message."""
-    taken = min(count(message), int(context_tokens * MESSAGE_SHARE))
-    return max(int(context_tokens * (1 - SYSTEM_SHARE)) - taken, 0)
+# Names of a section's lines and of what they were made from, by place.
+_Place = tuple[str, int]
 
 
-def fit_message(context_tokens: int, message: str, count: Count) -> str:
-    """The new message, shortened in its middle where it alone would take more than its share."""
-    return shorten(message, int(context_tokens * MESSAGE_SHARE), count)
+def fit(parts: BlockParts, tokens: int, say: Say) -> BlockParts:
+    """The parts that fit into `tokens` together, as `render` writes them with `say`."""
+    parts = _with_short_messages(parts, int(tokens * _ONE_MESSAGE_SHARE))
+    by_section = lines(parts, say)
+
+    def ordered(section: str, *, newest_first: bool = False) -> list[tuple[_Place, Line]]:
+        placed = [((section, place), line) for place, line in enumerate(by_section[section])]
+        return placed[::-1] if newest_first else placed
+
+    memory = ordered("facts") + ordered("topics") + ordered("rag")
+    history = [line for name in ("stm", "summaries", "ltm") for line in ordered(name, newest_first=True)]
+    room = tokens - estimate(render(BlockParts(), say))
+    # What all of history takes is memory's to leave, what it does not take is memory's to use.
+    _, needed = _take(history, room)
+    kept, spent = _take(memory, max(int(room * _MEMORY / (_MEMORY + _HISTORY)), room - needed))
+    kept |= _take(history, room - spent)[0]
+    chosen: dict[str, Any] = {
+        section: [item for place, item in enumerate(getattr(parts, section)) if (section, place) in kept]
+        for section in by_section
+    }
+    return replace(parts, **chosen)
 
 
-def fit(parts: BlockParts, tokens: int, count: Count) -> BlockParts:
-    """The parts that fit into `tokens` together."""
-    left = tokens - _HEADINGS_TOKENS
-    overhead = count(_LINE_OVERHEAD)
-    longest = max(int(tokens * _ONE_MESSAGE_SHARE), 1)
+def shorten(text: str, tokens: int, count: Callable[[str], int] = estimate) -> str:
+    """`text` where it fits into `tokens`, else its beginning and end with a mark between them.
 
-    def take(items: Sequence[T], cost: Callable[[T], int]) -> list[T]:
-        nonlocal left
-        taken = []
-        for item in items:
-            spent = cost(item) + overhead
-            if spent <= left:
-                taken.append(item)
-                left -= spent
-        return taken
-
-    def shortened(message: Message) -> Message:
-        return replace(message, content=shorten(message.content, longest, count))
-
-    facts = take(parts.facts, lambda fact: count(fact.content))
-    stm = take([shortened(m) for m in reversed(parts.stm)], lambda m: count(m.content))
-    rag = take([(shortened(m), score) for m, score in parts.rag], lambda pair: count(pair[0].content))
-    ltm = take(list(reversed(parts.ltm)), lambda m: count(m.content[:CONDENSED_CHARACTERS]))
-    return replace(parts, facts=facts, stm=stm[::-1], rag=rag, ltm=ltm[::-1])
-
-
-def shorten(text: str, tokens: int, count: Count) -> str:
-    """`text` where it fits into `tokens`, else its beginning and end with a mark between them."""
-    if count(text) <= tokens:
+    `count` gives at least the tokens of `estimate`.
+    """
+    low, high = 0, min(len(text), max(tokens, 0) * MOST_CHARACTERS)
+    if high == len(text) and count(text) <= tokens:
         return text
-    low, high = 0, len(text)
     while low < high:  # the most characters that fit; count grows with the text
         middle = (low + high + 1) // 2
         if count(_cut(text, middle)) <= tokens:
@@ -78,3 +66,29 @@ def shorten(text: str, tokens: int, count: Count) -> str:
 def _cut(text: str, characters: int) -> str:
     head = (characters + 1) // 2
     return text[:head] + _CUT + text[len(text) - (characters - head) :]
+
+
+def _with_short_messages(parts: BlockParts, tokens: int) -> BlockParts:
+    def short(message: Message) -> Message:
+        return replace(
+            message, content=shorten(message.content, tokens, lambda text: estimate(indented(text)))
+        )
+
+    return replace(
+        parts, stm=[short(m) for m in parts.stm], rag=[(short(m), score) for m, score in parts.rag]
+    )
+
+
+def _take(placed: Iterable[tuple[_Place, Line]], room: int) -> tuple[set[_Place], int]:
+    """Which of the lines fit into `room`, the first ones first, and what they take with their headings."""
+    kept: set[_Place] = set()
+    headings: set[str] = set()
+    spent = 0
+    for place, line in placed:
+        new = [heading for heading in line.headings if heading not in headings]
+        cost = sum(estimate(text + "\n") for text in (*new, line.text))
+        if spent + cost <= room:
+            kept.add(place)
+            headings.update(new)
+            spent += cost
+    return kept, spent

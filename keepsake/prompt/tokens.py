@@ -10,6 +10,8 @@ import math
 
 _ASCII, _CYRILLIC, _CJK, _OTHER = 4.2, 3.0, 1.35, 1.5  # characters a token
 _MARGIN = 1.25
+MOST_CHARACTERS = math.ceil(_ASCII / _MARGIN)
+"""No text of more characters a token than this is reckoned to fit."""
 
 
 def estimate(text: str) -> int:

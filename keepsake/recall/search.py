@@ -6,8 +6,9 @@ No query here goes without its user, and every number that a score is made of co
 from __future__ import annotations
 
 import asyncio
+import logging
 import sqlite3
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -32,6 +33,11 @@ VAGUE_TERMS = 2
 TURNS = 2
 EARLIER_MEANING = 0.3  # how far the question's vector is turned towards theirs
 EARLIER_WORDS = 0.2  # what their words weigh beside the question's own
+
+JUST_SAID = 4  # so many of the newest messages are embedded for a question that comes before their vectors do
+PATIENCE_SECONDS = 3.0  # with the embedding model; somebody waits for the answer
+
+log = logging.getLogger(__name__)
 
 Vector = NDArray[np.float32]
 
@@ -85,16 +91,19 @@ class Recall:
         keyword_route = self._database.read(self._keyword_route, question.user_id, terms, said_before)
         words, query = await asyncio.gather(keyword_route, self._embedded(question.text, earlier))
         best = [message_id for message_id, _ in rank(words)[:wanted]]
+        newest = await self._newest(question)
         meaning: dict[int, float] = {}
         if self._vectors is not None and query is not None:
-            meaning = await self._vector_route(self._vectors, question.user_id, query, best, wanted)
-        ids = (set(meaning) | set(best)) - set(question.without)
+            also = [*best, *(message.id for message in newest)]
+            meaning = await self._vector_route(self._vectors, question.user_id, query, also, wanted)
+            meaning |= await self._just_said(self._vectors, query, newest, meaning)
+        ids = {*meaning, *best, *(message.id for message in newest)} - set(question.without)
         older = [one for one in ids if question.before is None or one < question.before]
         found = await self._database.read(messages.by_ids, question.user_id, older)
         named = set(terms)
         scores = {
             message_id: combine(
-                None if self._vectors is None else self._scale.stretch(meaning.get(message_id, 0.0)),
+                None if query is None else self._scale.stretch(meaning.get(message_id, 0.0)),
                 words.get(message_id, 0.0),
                 self._is_named(message, named),
             )
@@ -103,18 +112,43 @@ class Recall:
         ranked = [(found[message_id], score) for message_id, score in rank(scores)]
         return without_echoes(ranked, question.text)[:limit]
 
+    async def _newest(self, question: Question) -> list[Message]:
+        """What was said last, which no route may know yet; for a context it stands there already."""
+        if question.without:
+            return []
+        return await self._database.read(messages.last, question.user_id, self._candidates, question.before)
+
+    async def _just_said(
+        self, vectors: Vectors, query: Vector, newest: Sequence[Message], known: Mapping[int, float]
+    ) -> dict[int, float]:
+        """Cosines of the last messages that have no vector yet, but for more than a few."""
+        waiting = [message for message in newest[-JUST_SAID:] if message.id not in known]
+        return {one.id: float(await vectors.embed_query(one.content) @ query) for one in waiting}
+
     def _is_named(self, message: Message, terms: set[str]) -> bool:
         return message.sender is not None and not terms.isdisjoint(analyse(message.sender))
 
     async def _embedded(self, text: str, earlier: Sequence[str]) -> Vector | None:
-        """The question's vector, turned a little towards the turns before it."""
+        """The question's vector, turned a little towards the turns before it.
+
+        None where there is no model, or it takes too long: it may be loading, or many ask at once.
+        """
         if self._vectors is None or not text.strip():
             return None
-        query = await self._vectors.embed_query(text)
+        try:
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                return await self._turned(self._vectors, text, earlier)
+        except TimeoutError:
+            log.warning("recall by keyword only: the embedding model takes too long")
+            return None
+
+    @staticmethod
+    async def _turned(vectors: Vectors, text: str, earlier: Sequence[str]) -> Vector:
+        query = await vectors.embed_query(text)
         if not earlier:
             return query
         # These texts were embedded not long ago, as messages: the embedder still knows them.
-        turns = [await self._vectors.embed_query(turn) for turn in earlier]
+        turns = [await vectors.embed_query(turn) for turn in earlier]
         turned = query + EARLIER_MEANING * np.mean(turns, axis=0)
         return np.asarray(turned / np.linalg.norm(turned), dtype=np.float32)
 

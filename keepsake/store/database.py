@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
@@ -24,6 +24,18 @@ T = TypeVar("T")
 
 _BUSY_TIMEOUT_MS = 10_000
 _PAGE_CACHE_KB = 16_000
+_DAMAGED = "is damaged; `bot.py verify` says more, restore a backup"
+# What the world does to a file, by SQLite's primary result code. Any other error is a bug and stays as it is.
+_FAILURES = {
+    sqlite3.SQLITE_FULL: "cannot grow: the disk is full; make room",
+    sqlite3.SQLITE_CORRUPT: _DAMAGED,
+    sqlite3.SQLITE_NOTADB: _DAMAGED,
+    sqlite3.SQLITE_READONLY: "cannot be written; check the permissions of the file and its folder",
+    sqlite3.SQLITE_CANTOPEN: "cannot be opened; check the permissions of the file and its folder",
+    sqlite3.SQLITE_IOERR: "cannot be read or written: the disk fails or is full; check it",
+    sqlite3.SQLITE_BUSY: "is kept busy by another program; end that program",
+}
+_PRIMARY = 0xFF  # an extended result code carries the primary one in its low byte
 
 
 def connect_writer(path: Path) -> sqlite3.Connection:
@@ -83,6 +95,18 @@ def connect_reader(path: Path) -> sqlite3.Connection:
     return connection
 
 
+@contextmanager
+def plain_failures(path: Path) -> Iterator[None]:
+    """Turns what SQLite says of a full disk, a damaged file and the like into a DatabaseError that says what to do."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        says = _FAILURES.get(getattr(error, "sqlite_errorcode", 0) & _PRIMARY)
+        if says is None:
+            raise
+        raise DatabaseError(f"{path} {says}") from error
+
+
 def transact(
     connection: sqlite3.Connection,
     work: Callable[Concatenate[sqlite3.Connection, P], T],
@@ -93,10 +117,11 @@ def transact(
     connection.execute("BEGIN IMMEDIATE")
     try:
         result = work(connection, *args, **kwargs)
+        connection.execute("COMMIT")
     except BaseException:
-        connection.execute("ROLLBACK")
+        if connection.in_transaction:  # a full disk makes SQLite roll back by itself
+            connection.execute("ROLLBACK")
         raise
-    connection.execute("COMMIT")
     return result
 
 
@@ -130,8 +155,9 @@ class Database:
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> T:
-        """Runs `work` as one transaction; when this returns it is on the disk."""
-        return await _run(self._writer, lambda: transact(self._writer._conn, work, *args, **kwargs))
+        """Runs `work` as one transaction; when this returns it is on the disk. Raises DatabaseError."""
+        with plain_failures(self.path):
+            return await _run(self._writer, lambda: transact(self._writer._conn, work, *args, **kwargs))
 
     async def read(
         self,
@@ -139,18 +165,21 @@ class Database:
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> T:
-        """Runs `work` over all that is committed, without waiting for a writer."""
-        return await _run(self._reader, lambda: work(self._reader._conn, *args, **kwargs))
+        """Runs `work` over all that is committed, without waiting for a writer. Raises DatabaseError."""
+        with plain_failures(self.path):
+            return await _run(self._reader, lambda: work(self._reader._conn, *args, **kwargs))
 
     async def checkpoint(self) -> None:
         """Moves the write-ahead log into memory.db and truncates it, so that no old page stays there."""
-        await _run(
-            self._writer, lambda: self._writer._conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-        )
+        with plain_failures(self.path):
+            await _run(
+                self._writer, lambda: self._writer._conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            )
 
     async def vacuum(self) -> None:
         """Writes memory.db anew: SQLite leaves copies of rows in the free space of pages when it moves them,
         also with secure_delete. Writes wait meanwhile; needs as much free disk as memory.db takes.
+        Raises sqlite3.OperationalError where it cannot: memory.db then stays as it is.
         """
         await _run(self._writer, lambda: self._writer._conn.execute("VACUUM").fetchall())
 

@@ -33,12 +33,13 @@ def enqueue(
 
 
 def claim(connection: sqlite3.Connection, kind: str, now: int) -> Job | None:
-    """Takes the oldest due job of that kind, skipping users that have one of this kind running."""
+    """Takes the oldest due job of that kind, skipping users that have one of this kind running or are being erased."""
     row = connection.execute(
         "UPDATE jobs SET state = 'running', attempts = attempts + 1 WHERE id = ("
         " SELECT id FROM jobs AS waiting WHERE state = 'waiting' AND kind = ? AND run_after <= ?"
         " AND NOT EXISTS (SELECT 1 FROM jobs AS busy WHERE busy.state = 'running'"
-        "  AND busy.kind = waiting.kind AND busy.key = waiting.key)"
+        "  AND (busy.kind = waiting.kind AND busy.key = waiting.key"
+        "   OR busy.kind = 'erase' AND busy.user_id = waiting.user_id))"
         " ORDER BY run_after, id LIMIT 1)"
         " RETURNING id, kind, user_id, payload, attempts",
         (kind, now),

@@ -187,5 +187,14 @@ def counts(connection: sqlite3.Connection, user_id: int) -> dict[str, int]:
     return {"total_sessions": row[0], "total_messages": row[1], "total_facts": row[2]}
 
 
+def totals(connection: sqlite3.Connection) -> dict[str, int]:
+    """People, messages and active facts in all."""
+    row = connection.execute(
+        "SELECT (SELECT count(*) FROM users), (SELECT count(*) FROM messages),"
+        " (SELECT count(*) FROM facts WHERE status = 'active')"
+    ).fetchone()
+    return {"users": row[0], "messages": row[1], "facts": row[2]}
+
+
 def _message(row: tuple[int, int, Role, str, int, int, str | None, str | None]) -> Message:
     return Message(row[0], row[1], row[2], row[3], from_micros(row[4]), row[5], row[6], row[7])

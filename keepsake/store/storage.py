@@ -80,6 +80,19 @@ class SQLiteMemoryStorage:
             also(connection, message)
         return message
 
+    async def save_answer(
+        self, question_id: int, new: NewMessage, also: Also | None = None
+    ) -> Message | None:
+        """Stores what answers a message, beside it; None where the question is gone: the person was erased."""
+        return await self.database.write(self._save_answer, question_id, new, also)
+
+    def _save_answer(
+        self, connection: sqlite3.Connection, question_id: int, new: NewMessage, also: Also | None
+    ) -> Message | None:
+        if not messages.by_ids(connection, new.user_id, [question_id]):
+            return None
+        return self._save_message(connection, new, also)
+
     async def edit_message(self, user_id: int, key: str, text: str) -> Message | None:
         """Gives the message with this key another text; its vector is made anew. None where there is none."""
         return await self.database.write(self._edit_message, user_id, key, text)
@@ -149,12 +162,16 @@ class SQLiteMemoryStorage:
         return stored
 
     async def record_answer(self, event: AnswerEvent) -> None:
-        """Keeps what an answer cost, and counts a hit for each fact it was given."""
+        """Keeps what an answer cost, and counts a hit for each fact it was given, unless the question is gone."""
         await self.database.write(self._record_answer, event)
 
     def _record_answer(self, connection: sqlite3.Connection, event: AnswerEvent) -> None:
         now = self.now_micros()
-        users.ensure(connection, event.user_id, now)
+        if event.question_id is not None:
+            if not messages.by_ids(connection, event.user_id, [event.question_id]):
+                return
+        else:
+            users.ensure(connection, event.user_id, now)
         events.insert(connection, event, now)
         if event.error is None:
             facts.add_hits(
@@ -163,6 +180,10 @@ class SQLiteMemoryStorage:
 
     async def counts(self, user_id: int) -> dict[str, int]:
         return await self.database.read(messages.counts, user_id)
+
+    async def totals(self) -> dict[str, int]:
+        """People, messages and facts of the whole bot."""
+        return await self.database.read(messages.totals)
 
     async def language(self, user_id: int) -> str | None:
         """The language the user has chosen, None where none was."""

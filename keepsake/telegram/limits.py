@@ -14,11 +14,16 @@ from collections.abc import Callable
 CHAT_SECONDS = 1.0
 GROUP_MESSAGES, GROUP_SECONDS = 20, 60.0
 ALL_MESSAGES, ALL_SECONDS = 30, 1.0
+_A_MOMENT = 0.05  # where only calls in flight are in the way
 _KEPT_CHATS = 10_000  # how many chats' times are held before old ones are looked through
 
 
 class Limits:
-    """Gives turns to send. Groups have negative ids, as in Telegram. Times are in seconds of `clock`."""
+    """Gives turns to send. Groups have negative ids, as in Telegram. Times are in seconds of `clock`.
+
+    A message arrives some time between its turn and the end of the call, so a turn is held until `done` and counts
+    from then on: whenever it arrived, no window of Telegram's holds too many.
+    """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -26,10 +31,11 @@ class Limits:
         self._begin = clock() + CHAT_SECONDS
         self._next: dict[int, float] = {}
         self._groups: dict[int, deque[float]] = {}
-        self._all: deque[float] = deque(maxlen=ALL_MESSAGES)
+        self._all: deque[float] = deque()
+        self._flying = 0
 
     async def turn(self, chat_id: int) -> None:
-        """Returns when a message may be sent to the chat."""
+        """Returns when a message may be sent to the chat; `done` gives the turn back."""
         while (wait := self.reserve(chat_id)) > 0:  # noqa: ASYNC110 - time is all there is to wait for
             await asyncio.sleep(wait)
 
@@ -37,23 +43,27 @@ class Limits:
         """Takes a turn, where one is free (0), else says after how many seconds to ask again."""
         now = self._clock()
         wait = max(self._next.get(chat_id, now), self._begin) - now
-        if len(self._all) == ALL_MESSAGES:
-            wait = max(wait, self._all[0] + ALL_SECONDS - now)
+        _drop_until(self._all, now - ALL_SECONDS)
+        if len(self._all) + self._flying >= ALL_MESSAGES:
+            wait = max(wait, self._all[0] + ALL_SECONDS - now if self._all else _A_MOMENT)
         if chat_id < 0:
-            window = self._groups.setdefault(chat_id, deque(maxlen=GROUP_MESSAGES))
-            if len(window) == GROUP_MESSAGES:
+            window = self._groups.setdefault(chat_id, deque())
+            _drop_until(window, now - GROUP_SECONDS)
+            if len(window) >= GROUP_MESSAGES:
                 wait = max(wait, window[0] + GROUP_SECONDS - now)
         if wait > 0:
             return wait
-        self._all.append(now)
-        if chat_id < 0:
-            self._groups[chat_id].append(now)
-        self._hold(chat_id, now + CHAT_SECONDS)
+        self._flying += 1
         return 0.0
 
-    def sent(self, chat_id: int) -> None:
-        """A message has arrived: the next one may not arrive sooner than a second after it."""
-        self._hold(chat_id, self._clock() + CHAT_SECONDS)
+    def done(self, chat_id: int) -> None:
+        """The call has ended, however."""
+        now = self._clock()
+        self._flying -= 1
+        self._all.append(now)
+        if chat_id < 0:
+            self._groups.setdefault(chat_id, deque()).append(now)
+        self._hold(chat_id, now + CHAT_SECONDS)
 
     def pause(self, chat_id: int, seconds: float) -> None:
         """Telegram has said how long this chat is to be left alone."""
@@ -69,5 +79,12 @@ class Limits:
             now = self._clock()
             self._next = {chat: at for chat, at in self._next.items() if at > now}
             self._groups = {
-                chat: window for chat, window in self._groups.items() if window[-1] + GROUP_SECONDS > now
+                chat: times
+                for chat, times in self._groups.items()
+                if times and times[-1] > now - GROUP_SECONDS
             }
+
+
+def _drop_until(times: deque[float], moment: float) -> None:
+    while times and times[0] <= moment:
+        times.popleft()

@@ -75,8 +75,10 @@ class Outbox:
     async def change_preview(self, to: Address, number: int, part: Part) -> None:
         """Shows more of the answer. Raises TelegramError; nothing is tried twice."""
         await self._limits.turn(to.chat_id)
-        await self._bot.edit_message_text(part.text, to.chat_id, number, entities=part.entities or None)
-        self._limits.sent(to.chat_id)
+        try:
+            await self._bot.edit_message_text(part.text, to.chat_id, number, entities=part.entities or None)
+        finally:
+            self._limits.done(to.chat_id)
         self._previews[to.update_id] = part
 
     async def deliver(self, update_id: int) -> None:
@@ -115,8 +117,8 @@ class Outbox:
 
     async def _try(self, letter: Letter) -> None:
         """One try. Raises RetryAfter, ChatMigrated or NetworkError where it surely did not arrive."""
-        await self._mark(letter, "sending")
         try:
+            await self._mark(letter, "sending")
             telegram_id = await self._send(letter)
         except (RetryAfter, ChatMigrated):
             await self._mark(letter, "waiting")
@@ -134,8 +136,9 @@ class Outbox:
             log.warning("a message was refused: %s", type(error).__name__)
             await self._mark(letter, "refused")
         else:
-            self._limits.sent(letter.chat_id)
             await self._mark(letter, "sent", telegram_id)
+        finally:
+            self._limits.done(letter.chat_id)
 
     async def _send(self, letter: Letter) -> int:
         what = json.loads(letter.payload)

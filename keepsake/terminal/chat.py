@@ -65,7 +65,12 @@ class TerminalChat:
     def pressed(self, line: str) -> str | None:
         """The data of the button that a line with only its number presses, None for any other line."""
         number = line.strip()
-        if number.isascii() and number.isdigit() and 1 <= int(number) <= len(self._buttons):
+        if (
+            number.isascii()
+            and number.isdigit()
+            and len(number) < 5
+            and 1 <= int(number) <= len(self._buttons)
+        ):
             return self._buttons[int(number) - 1].data
         return None
 
@@ -79,7 +84,7 @@ class TerminalChat:
         try:
             self._out.write(printable(text))
             self._out.flush()
-        except BrokenPipeError:
+        except OSError:  # a closed pipe, a full disk: nobody reads on
             self.closed = True
             _send_nowhere(self._out)
 

@@ -13,7 +13,6 @@ from keepsake.terminal.interrupt import interruptible
 from keepsake.terminal.lines import Lines, PipeLines, TtyLines
 
 _EXIT = "/exit"
-_STDIN = 0
 
 
 async def run_terminal(app: Assistant, user_id: int) -> None:
@@ -28,7 +27,7 @@ async def run_terminal(app: Assistant, user_id: int) -> None:
     at_terminal = sys.stdin.isatty() and sys.stdout.isatty()
     language = await app.memory.language(user_id) or app.settings.default_language
     chat = TerminalChat(user_id, language, sys.stdout, sys.stderr)
-    lines: Lines = PipeLines(_STDIN)
+    lines: Lines = PipeLines(sys.stdin.fileno())
     if at_terminal:
         await chat.note(translate(chat.language, "terminal-hello"))
         lines = TtyLines(lambda: translate(chat.language, "prompt"))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import TracebackType
 from typing import IO, Self
@@ -41,19 +43,30 @@ def bot(*arguments: str, stdin: str = "", **environment: str) -> Ended:
     return Ended(done.returncode, done.stdout, done.stderr)
 
 
-def start(*arguments: str, **environment: str) -> subprocess.Popen[str]:
+def shell(command: str) -> Ended:
+    """The same as a line of a shell, with its redirections."""
+    line = f"{shlex.quote(sys.executable)} {shlex.quote(BOT)} {command}"
+    done = subprocess.run(
+        ["sh", "-c", line], capture_output=True, text=True, timeout=120, env=_environment({})
+    )
+    return Ended(done.returncode, done.stdout, done.stderr)
+
+
+def start(
+    *arguments: str, stderr: int = subprocess.PIPE, environment: Mapping[str, str] | None = None
+) -> subprocess.Popen[str]:
     """Starts a command, with pipes to talk through."""
     return subprocess.Popen(
         [sys.executable, BOT, *arguments],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        stderr=stderr,
         text=True,
-        env=_environment(environment),
+        env=_environment(environment or {}),
     )
 
 
-def _environment(more: dict[str, str]) -> dict[str, str]:
+def _environment(more: Mapping[str, str]) -> dict[str, str]:
     return {**os.environ, "LOG_LEVEL": "WARNING", **more}
 
 
@@ -64,7 +77,7 @@ class RunningChat:
         self._environment = environment
 
     def __enter__(self) -> Self:
-        self.process = start("chat", **self._environment)
+        self.process = start("chat", environment=self._environment)
         self.say("hello there, are you awake?")
         return self
 

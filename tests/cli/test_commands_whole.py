@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
+import re
 import signal
+import termios
 import time
+from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from keepsake.clock import to_micros
 from keepsake.forgetting.ledger import Ledger
 from keepsake.lock import FolderLock
-from tests.cli.program import RunningChat, bot, start
+from keepsake.models import FactDraft
+from keepsake.store import facts
+from keepsake.store.database import connect_reader, connect_writer
+from tests.cli.program import RunningChat, bot, shell, start
 
 PARROT = "I live in Angarsk with my heron-17-violet parrot"
 
@@ -67,6 +77,8 @@ def test_run_without_a_token_is_the_chat() -> None:
         ["stats"],
         ["stats", "me"],
         ["stats", str(2**63)],
+        ["chat", "--user", "99999999999999999999"],
+        ["chat", "--user", "me"],
         ["search", "1", "tea", "--limit", "0"],
         ["search", "1", "  "],
         ["erase", "1"],
@@ -92,11 +104,22 @@ def test_a_wrong_setting_is_2_and_named() -> None:
 def test_a_foreign_memory_db_is_2_and_stays_as_it_is(content: bytes, data_dir: Path) -> None:
     data_dir.mkdir()
     (data_dir / "memory.db").write_bytes(content)
-    for arguments in (["stats", "1"], ["verify"]):
-        ended = bot(*arguments)
-        assert ended.status == 2
-        assert "memory.db" in ended.remark
+    ended = bot("stats", "1")
+    assert ended.status == 2
+    assert "memory.db" in ended.remark
+    ended = bot("verify", "--json")
+    assert (ended.status, ended.err) == (1, "")
+    assert [item["check"] for item in json.loads(ended.out) if not item["ok"]] == ["database"]
     assert (data_dir / "memory.db").read_bytes() == content
+
+
+def test_what_cannot_be_mended_is_shown_with_the_checks(data_dir: Path) -> None:
+    data_dir.mkdir()
+    (data_dir / "memory.db").write_bytes(b"just a text file\n" * 300)
+    ended = bot("verify", "--fix")
+    assert ended.status == 1
+    assert "nothing was mended" in ended.remark
+    assert "OFF database" in ended.out
 
 
 @pytest.mark.usefixtures("told")
@@ -147,6 +170,9 @@ def test_erase_prints_the_receipt_and_leaves_nothing(data_dir: Path) -> None:
     assert bot("verify").status == 0
     assert json.loads(bot("stats", "-5").out)["vector_documents"] == 1
 
+    again = bot("erase", "1", "--yes")
+    assert (again.status, json.loads(again.out)) == (0, receipt), "whoever was cut off gets the receipt still"
+
 
 @pytest.mark.usefixtures("told")
 def test_reindex_shows_a_bar_and_makes_every_vector_anew() -> None:
@@ -154,7 +180,7 @@ def test_reindex_shows_a_bar_and_makes_every_vector_anew() -> None:
     ended = bot("reindex")
     assert ended.status == 0
     assert ended.out == ""
-    assert "3/3" in ended.err
+    assert ended.remark == "3/3 vectors made"
     assert bot("search", "1", "parrot").out == before
     assert bot("verify").status == 0
 
@@ -232,10 +258,109 @@ def test_an_erasure_that_was_killed_is_finished_at_the_next_start(delay: float, 
     assert bot("verify").status == 0
 
 
+STEERING = "\x1b[2J, \x07 and \x9b31m"
+
+
+@pytest.fixture
+def steered(data_dir: Path) -> None:
+    """User 1 has sent control characters and Cyrillic letters, and a fact has them too."""
+    assert bot("chat", stdin=f"my город is {STEERING}\n").status == 0
+    with closing(connect_writer(data_dir / "memory.db")) as connection:
+        draft = FactDraft(f"город {STEERING}", (1,))
+        facts.insert(connection, 1, draft, to_micros(datetime(2026, 3, 1, tzinfo=UTC)))
+
+
+@pytest.mark.usefixtures("steered")
+def test_what_was_said_cannot_steer_the_terminal() -> None:
+    for arguments in (["search", "1", "город"], ["facts", "1"], ["context", "1", "город"]):
+        ended = bot(*arguments)
+        assert ended.status == 0
+        assert "[2J,  and 31m" in ended.out
+        assert not set(ended.out) & set("\x1b\x07\x9b")
+    for arguments in (["search", "1", "город", "--json"], ["facts", "1", "--json"]):
+        out = bot(*arguments).out
+        assert not set(out) & set("\x1b\x07\x9b")
+        assert STEERING in json.loads(out)[0]["content"]
+
+
+@pytest.mark.usefixtures("steered")
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_an_output_without_these_letters_has_others_in_their_place(encoding: str) -> None:
+    for arguments in (["search", "1", "город"], ["facts", "1"], ["context", "1", "город"]):
+        ended = bot(*arguments, PYTHONIOENCODING=encoding)
+        assert (ended.status, ended.err) == (0, "")
+        assert "?????" in ended.out
+    found = json.loads(bot("search", "1", "город", "--json", PYTHONIOENCODING=encoding).out)
+    assert "город" in found[0]["content"], "JSON has escapes for all letters"
+
+
+@pytest.mark.usefixtures("told")
+def test_a_full_disk_behind_the_output_is_one_line() -> None:
+    ended = shell("stats 1 >/dev/full")
+    assert ended.status == 1
+    assert "standard output cannot be written" in ended.remark
+
+
+@pytest.mark.usefixtures("told")
+def test_closed_streams_are_empty_ones() -> None:
+    for command in ("chat <&-", "chat >&- </dev/null", "stats 1 >&-", "stats 1 2>&-"):
+        ended = shell(command)
+        assert (ended.status, ended.err) == (0, ""), command
+
+
+def test_version() -> None:
+    ended = bot("--version")
+    assert ended.status == 0
+    assert re.fullmatch(r"keepsake \d+\.\d+\.\d+\n", ended.out)
+
+
+@pytest.mark.parametrize("command", ["stats", "erase", "reindex", "chat"])
+def test_help_has_no_ranges_of_nineteen_digits(command: str) -> None:
+    assert "9223372036854775" not in bot(command, "--help").out
+
+
+def test_a_mistyped_setting_is_told_of_once(data_dir: Path) -> None:
+    Path(".env").write_text("OPENAI_MODLE=x\nSOMETHING_ELSE=y\n")
+    ended = bot("chat")
+    assert ended.status == 0
+    assert "OPENAI_MODEL is probably meant" in ended.remark
+    Path(".env").write_bytes(b"OPENAI_MODEL=caf\xe9\n")
+    ended = bot("chat")
+    assert ended.status == 2
+    assert "UTF-8" in ended.remark
+
+
+@pytest.mark.usefixtures("told")
+def test_reindex_at_a_terminal_shows_a_bar_that_goes_away() -> None:
+    master, slave = pty.openpty()
+    termios.tcsetwinsize(slave, (24, 80))
+    with start("reindex", stderr=slave) as process:
+        os.close(slave)
+        process.communicate(timeout=60)
+    shown = os.read(master, 65_536).decode()
+    os.close(master)
+    assert process.returncode == 0
+    assert "vectors:" in shown
+    assert shown.rstrip().endswith("3/3 vectors made")
+
+
+@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM])
+def test_reindex_goes_on_by_itself_where_the_bot_ends(end: signal.Signals) -> None:
+    lines = "".join(f"this is what I say as number {number}\n" for number in range(60))
+    with RunningChat() as chat:
+        assert chat.process.stdin is not None
+        chat.process.stdin.write(lines)
+        chat.process.stdin.flush()
+        while json.loads(bot("stats", "1").out)["total_messages"] < 61:
+            time.sleep(0.1)
+        process = start("reindex")
+        time.sleep(1.0)
+        chat.process.send_signal(end)
+        _, err = process.communicate(timeout=60)
+        assert process.returncode == 0, err
+    assert bot("verify").status == 0
+
+
 def _jobs(data_dir: Path) -> int:
-    from contextlib import closing
-
-    from keepsake.store.database import connect_reader
-
     with closing(connect_reader(data_dir / "memory.db")) as connection:
         return int(connection.execute("SELECT count(*) FROM jobs WHERE kind = 'erase'").fetchone()[0])

@@ -7,8 +7,9 @@ import os
 import subprocess
 import sys
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,6 +19,7 @@ from keepsake.errors import DatabaseError, DataDirError, FolderHeld, SettingErro
 from keepsake.models import Message
 
 ROOT = Path(__file__).resolve().parents[2]
+EAST, WEST = timezone(timedelta(hours=9)), timezone(timedelta(hours=-9))
 
 
 @pytest.fixture(autouse=True)
@@ -119,6 +121,57 @@ async def test_no_such_role_content_or_time() -> None:
     with pytest.raises(ValueError, match="time zone"):
         await vector_memory.save_message(7, "user", "hello", created_at=datetime(2026, 3, 1))  # noqa: DTZ001
     assert (await vector_memory.get_memory_stats(7))["total_messages"] == 0
+
+
+@pytest.mark.parametrize(
+    "moment",
+    [0, "", False, "2026-03-01", datetime.min.replace(tzinfo=EAST), datetime.max.replace(tzinfo=WEST)],
+)
+async def test_no_such_moment(moment: object) -> None:
+    with pytest.raises(ValueError, match="a time"):
+        await vector_memory.save_message(7, "user", "hello", created_at=moment)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="a time"):
+        await vector_memory.search_memory(7, "hello", now=moment)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="a time"):
+        await vector_memory.get_context(7, "hello", now=moment)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("number", [None, True, "5", 1.0, -(2**63) - 1, 2**63])
+async def test_no_such_number(number: Any) -> None:
+    with pytest.raises(ValueError, match="limit"):
+        await vector_memory.search_memory(7, "hello", number)
+    with pytest.raises(ValueError, match="stm_size"):
+        await vector_memory.get_context(7, "hello", number)
+    with pytest.raises(ValueError, match="ltm_size"):
+        await vector_memory.get_context(7, "hello", 5, number)
+    if number is not None:
+        with pytest.raises(ValueError, match="before"):
+            await vector_memory.get_context(7, "hello", before=number)
+
+
+async def test_the_least_and_the_most_of_numbers() -> None:
+    with pytest.raises(ValueError, match="limit"):
+        await vector_memory.search_memory(7, "hello", 0)
+    with pytest.raises(ValueError, match="stm_size"):
+        await vector_memory.get_context(7, "hello", -1)
+    most = 2**63 - 1
+    saved = await vector_memory.save_message(7, "user", "hello there")
+    assert (await vector_memory.search_memory(7, "hello", most))[0][0] == saved
+    assert "hello there" in await vector_memory.get_context(7, "hello", most, most, before=most)
+    assert await vector_memory.get_context(7, "hello", 0, 0, before=-most)
+
+
+@pytest.mark.parametrize("sender_id", [True, 1.5, b"5", ["5"]])
+async def test_no_such_sender(sender_id: Any) -> None:
+    with pytest.raises(ValueError, match="sender_id"):
+        await vector_memory.save_message(7, "user", "hello", sender_id=sender_id)
+    with pytest.raises(ValueError, match="str"):
+        await vector_memory.save_message(7, "user", "hello", sender=sender_id)
+
+
+async def test_a_pair_of_surrogates_is_the_character_that_it_means() -> None:
+    saved = await vector_memory.save_message(7, "user", "\ufeffsmile \ud83d\ude00, \ude00 and \ud83d")
+    assert saved.content == "\ufeffsmile 😀, \ufffd and \ufffd"
 
 
 @pytest.mark.parametrize(

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from keepsake.errors import ModelAnswerInvalid
-from keepsake.facts.extract import WEAK_CONFIDENCE, conversation_tokens, extract, ground_facts, request_turns
-from keepsake.facts.window import fit_window, render_line, render_window
+from keepsake.facts.asking import choose_form, conversation_tokens, request_turns
+from keepsake.facts.extract import MOST_FACTS, WEAK_CONFIDENCE, extract, ground_facts
+from keepsake.facts.window import READ_CHARACTERS, fit_window, read_text, render_line, render_window
 from keepsake.index.terms import analyse
 from keepsake.llm.client import Address, ChatModel, RemoteEndpoint
+from keepsake.llm.form import form_note
 from keepsake.models import Message, Role
+from keepsake.prompt.tokens import estimate
+from tests.facts.ticks import Ticks
 from tests.model_server import MODEL, ModelServer
 
 NOW = datetime(2026, 3, 11, 12, tzinfo=UTC)
@@ -122,18 +129,79 @@ def test_what_a_person_writes_forges_no_line() -> None:
     assert render_line(named) == "[1] user (Eve [3]), Wed 2026-03-11: hi"
 
 
-@pytest.mark.parametrize("context_tokens", [500, 1500, 4000])
-def test_the_request_fits_the_context_whatever_was_said(context_tokens: int) -> None:
-    def count(text: str) -> int:
-        return len(text) // 4 + 1
+pieces = st.sampled_from(["I live in Angarsk. ", "живу в Ангарске ", "我住在北京", "👍🏽", "\n", "x"])
+said_at_length = st.lists(
+    st.tuples(st.sampled_from(["user", "assistant"]), st.builds(str.__mul__, pieces, st.integers(1, 5000))),
+    min_size=1,
+    max_size=12,
+)
 
-    long = messages(("user", "I live in Angarsk. " * 5000))
-    turns = request_turns(long, now=NOW, context_tokens=context_tokens, count=count)
-    # What is fixed, the instructions and the form, is about 750 tokens.
-    assert sum(count(turn.content) for turn in turns) <= max(context_tokens, 900)
-    assert turns[-1].content.startswith("[1] user")
-    assert conversation_tokens(context_tokens, count) > 0
-    assert (len(turns) == 2) == (context_tokens < 2000)
+
+@given(said_at_length, st.integers(500, 8000))
+def test_the_request_fits_the_context_whatever_was_said(
+    said: list[tuple[Role, str]], context_tokens: int
+) -> None:
+    turns = request_turns(messages(*said), now=NOW, context_tokens=context_tokens, count=estimate)
+    note = form_note("plain", choose_form(context_tokens, estimate).schema, again=True)
+    sent = [*(turn.content for turn in turns[:-1]), f"{turns[-1].content}\n\n{note}"]
+    assert sum(map(estimate, sent)) <= context_tokens
+    assert turns[-1].content.startswith("[1]")
+
+
+@pytest.mark.parametrize(("context_tokens", "turns", "fields"), [(500, 2, 4), (1500, 2, 11), (4000, 6, 11)])
+def test_with_little_room_less_is_explained(context_tokens: int, turns: int, fields: int) -> None:
+    form = choose_form(context_tokens, estimate)
+    assert len(form.prompt.turns) == turns
+    assert len(form.schema["properties"]["facts"]["items"]["properties"]) == fields
+    assert conversation_tokens(context_tokens, estimate) >= 100
+
+
+async def test_with_the_least_room_facts_are_found_in_the_beginning_of_a_message(
+    server: ModelServer, model: ChatModel
+) -> None:
+    long = messages(("user", "I live in Angarsk now. " + "And so on. " * 5000))
+    server.script({"do": "json", "value": {"facts": [{"content": "Lives in Angarsk", "object": "Angarsk"}]}})
+    extraction = await extract(model, long, now=NOW, terms=analyse, context_tokens=500, count=estimate)
+    assert "I live in Angarsk now" in server.requests[0]["messages"][-1]["content"]
+    assert [draft.prompt_version for draft in extraction.drafts] == ["extraction-brief.v1"]
+
+
+async def test_an_answer_with_no_end_of_facts_is_cut_and_the_rest_counted(
+    server: ModelServer, model: ChatModel
+) -> None:
+    items = [{"content": f"Number {n} and Angarsk", "object": "Angarsk"} for n in range(100)]
+    server.script({"do": "json", "value": {"facts": items}})
+    extraction = await extract(model, messages(*SAID), now=NOW, terms=analyse)
+    assert len(extraction.drafts) == MOST_FACTS
+    assert extraction.refused == {"too_many": 100 - MOST_FACTS}
+
+
+def test_a_long_message_is_read_at_its_beginning_and_end() -> None:
+    (message,) = messages(("user", "I live in Angarsk. " + "1000 " * 50_000 + "My cat is Tom"))
+    shown = read_text(message)
+    assert len(shown) <= READ_CHARACTERS["user"] + 3
+    assert shown.startswith("I live in Angarsk. 1000")
+    assert shown.endswith("1000 My cat is Tom")
+    assert set(shown[19:-14].split()) == {"1000", "…"}
+    assert len(render_line(message)) < READ_CHARACTERS["user"] + 100
+    endless = replace(message, content="我住在北京" * 10_000)
+    assert READ_CHARACTERS["user"] - 200 < len(read_text(endless)) <= READ_CHARACTERS["user"] + 3
+
+
+def test_a_long_name_is_shown_by_its_beginning() -> None:
+    named = Message(1, 1, "user", "hi", NOW, 1, sender="S" * 100_000)
+    assert len(render_line(named)) < 120
+
+
+async def test_other_work_goes_on_while_megabytes_are_read(server: ModelServer, model: ChatModel) -> None:
+    long = messages(*[("user", f"Я живу в Ангарске, {n}. " + "привет мир " * 90_000) for n in range(12)])
+    items = [{"content": f"Живёт в Ангарске, {n}", "quote": "живу в Ангарске"} for n in range(MOST_FACTS)]
+    server.script({"do": "json", "value": {"facts": items}})
+    await model.warm_up()
+    async with Ticks() as ticks:
+        extraction = await extract(model, long, now=NOW, terms=analyse, context_tokens=8000, count=estimate)
+    assert len(extraction.drafts) == MOST_FACTS
+    assert ticks.longest < 0.3  # it was seconds; what is aimed at is 0.1
 
 
 def words(text: str) -> int:

@@ -99,6 +99,45 @@ def test_the_words_must_occur_in_one_message() -> None:
     assert sources(Candidate("x", object="Ana nurse"), *said) == "ungrounded"
 
 
+@pytest.mark.parametrize(
+    ("sender", "subject", "grounded"),
+    [
+        (None, None, True),
+        (None, "user", True),
+        (None, "Ana", True),
+        ("", "user", True),
+        ("Ana", None, False),
+        ("Ana", "user", False),
+        ("Ana", "Bob", False),
+        ("Ana", "Ana", True),
+        (" Ana  Lee\n", "ANA LEE", True),
+        ("Анна", " анна ", True),
+        ("User", "user", False),
+        ("the user", "The User", False),
+        ("  ", None, False),
+        ("…", "…", False),
+        ("S" * 100_000, "S" * 64 + "…", True),
+        ("S" * 100_000, "S" * 200, True),
+    ],
+)
+@pytest.mark.parametrize("quote", ["I live in Angarsk", None])
+def test_what_somebody_else_said_is_about_them_alone(
+    sender: str | None, subject: str | None, grounded: bool, quote: str | None
+) -> None:
+    said = Message(10, 1, "user", "I live in Angarsk now", AT, 1, sender)
+    candidate = Candidate("Lives in Angarsk", quote=quote, object="Angarsk", subject=subject)
+    refused = "quote" if quote else "ungrounded"
+    assert Ground([said], analyse).sources(candidate) == ((10,) if grounded else refused)
+
+
+def test_the_user_s_own_words_ground_what_somebody_else_said_too() -> None:
+    own, others = (
+        Message(id_, 1, "user", "I live in Angarsk", AT, 1, who) for id_, who in ((10, None), (11, "Ana"))
+    )
+    candidate = Candidate("Lives in Angarsk", quote="I live in Angarsk", subject="user")
+    assert Ground([own, others], analyse).sources(candidate) == (10,)
+
+
 @pytest.mark.parametrize("quote", ["I", "I am", "да", "的", "…", "я"])
 def test_a_quote_of_nothing_but_stop_words_grounds_nothing(quote: str) -> None:
     said = "I am here, да, я тут, 我的"
@@ -128,9 +167,15 @@ def test_message_ids_are_of_the_window_or_where_the_quote_stands(
     assert found == ids
 
 
-def test_a_message_longer_than_an_analyser_takes_is_read_to_its_end() -> None:
-    message = "some filler words here " * 6000 + "and I live in Angarsk"
+def test_of_a_long_message_beginning_and_end_are_read_and_no_half_of_a_word() -> None:
+    message = "My cat is Tom. " + "100000 unimaginable things " * 6000 + "and I live in Angarsk"
     assert sources(Candidate("x", object="Angarsk"), ("user", message)) == (10,)
+    assert sources(Candidate("x", object="Tom"), ("user", message)) == (10,)
+    for start in range(27):
+        said: tuple[tuple[Role, str], ...] = (("user", "x" * start + " " + message),)
+        assert sources(Candidate("x", object="100"), *said) == "ungrounded"
+        assert sources(Candidate("x", quote="things 1000"), *said) == "quote"
+        assert sources(Candidate("x", object="imaginable"), *said) == "ungrounded"
 
 
 @pytest.mark.parametrize(

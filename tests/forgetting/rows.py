@@ -26,7 +26,10 @@ def fill(connection: sqlite3.Connection, user_id: int, texts: Sequence[str]) -> 
     users.ensure(connection, user_id, now)
     for text in texts:
         message = messages.insert(
-            connection, messages.NewMessage(user_id, "user", text, NOW, key=uuid4().hex), text.lower().split(), GAP
+            connection,
+            messages.NewMessage(user_id, "user", text, NOW, key=uuid4().hex),
+            text.lower().split(),
+            GAP,
         )
         vector = np.random.default_rng(message.id).standard_normal(384).astype(np.float32)
         vector /= np.linalg.norm(vector)

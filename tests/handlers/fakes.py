@@ -50,10 +50,8 @@ class FakeMemory:
         sender: str | None = None,
         sender_id: str | None = None,
         key: str | None = None,
-        also: Also | None = None,
     ) -> Message:
         self._fail()
-        assert also is None, "there is no database here"
         assert role in ("user", "assistant")
         assert content.strip(), "an empty message is never saved"
         number = len(self.messages) + 1
@@ -70,6 +68,16 @@ class FakeMemory:
         )
         self.messages.append(message)
         return message
+
+    async def save_answer(
+        self, question: Message, content: str, *, key: str | None = None, also: Also | None = None
+    ) -> Message | None:
+        assert also is None, "there is no database here"
+        return (
+            await self.save_message(question.user_id, "assistant", content)
+            if question in self.messages
+            else None
+        )
 
     async def edit_message(self, user_id: int | str, key: str, content: str) -> Message | None:
         raise NotImplementedError("the real memory is asked for this")
@@ -107,6 +115,10 @@ class FakeMemory:
             "vector_documents": len(self._of(user_id)),
             "vector_model": "tiny",
         }
+
+    async def get_totals(self) -> dict[str, int]:
+        people = {message.user_id for message in self.messages}
+        return {"users": len(people), "messages": len(self.messages), "facts": len(self.known_facts)}
 
     async def get_facts(self, user_id: int | str) -> list[Fact]:
         return self.known_facts

@@ -103,3 +103,16 @@ def test_words_of_any_script_are_wrong_not_an_error() -> None:
     door = access()
     door.offer_code(lambda code: None)
     assert not door.claim(5, "код\ud800")
+
+
+def test_an_owner_who_was_erased_owns_nothing_and_a_new_code_is_out() -> None:
+    codes: list[str] = []
+    door = access()
+    door.offer_code(codes.append)
+    assert door.claim(5, "CODE-1")
+    door.forget(6)
+    assert door.allows(5)
+    door.forget(5)
+    assert not door.allows(5)
+    assert codes == ["CODE-1", "CODE-2"]
+    assert door.claim(6, "CODE-2")

@@ -9,6 +9,7 @@ import pytest
 from handlers import receive
 from handlers.chat import answer_turns
 from keepsake.errors import ModelAnswerInvalid, ModelUnavailable
+from keepsake.locales import translate
 from keepsake.models import Message
 from tests.handlers.fakes import FakeMemory, FakeModel, RecordingChat, an_assistant
 
@@ -98,9 +99,7 @@ async def test_without_a_model_one_line_and_what_memory_found() -> None:
     await receive(app, chat, "I am allergic to shrimp")
     await receive(app, chat, "shrimp please")
     first, second = chat.shown
-    assert first == (
-        "No language model is set up, so I cannot answer. Your message is kept.\nMemory has nothing about it."
-    )
+    assert first == f"{translate('en', 'model-none')}\n{translate('en', 'memory-has-nothing')}"
     assert second.splitlines()[1:] == [
         "What memory has about it:",
         "• 2026-03-01, you: I am allergic to shrimp",
@@ -201,13 +200,16 @@ async def test_what_cannot_be_stored_is_replaced() -> None:
     chat.shown[0].encode("utf-8")
 
 
-async def test_a_hundred_thousand_characters_pass_whole() -> None:
+async def test_a_hundred_thousand_characters_are_kept_whole_and_cut_in_the_request() -> None:
     memory, model, chat = FakeMemory(), FakeModel(["ok"]), RecordingChat()
     text = "слово " * 16_666 + "end!"
     assert len(text) == 100_000
     await receive(an_assistant(memory, model), chat, text)
     assert memory.messages[0].content == text
-    assert model.requests[0][-1].content == text
+    asked = model.requests[0][-1].content
+    assert asked.startswith("слово ")
+    assert asked.endswith("end!")
+    assert "[…]" in asked
 
 
 async def test_what_goes_wrong_is_one_line_for_the_user_and_no_contents_in_the_log(

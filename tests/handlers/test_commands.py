@@ -97,6 +97,16 @@ async def test_stats_counts_what_is_remembered() -> None:
     )
 
 
+async def test_stats_shows_an_admin_the_whole_bots_counts() -> None:
+    memory = FakeMemory()
+    await memory.save_message(8, "user", "somebody else's words")
+    app = an_assistant(memory, None, allowed_user_ids="7,8", admin_user_ids="7")
+    for person, sees in ((7, True), (8, False)):
+        chat = RecordingChat(person)
+        await receive(app, chat, "/stats")
+        assert ("the whole bot: 1 person, 1 message, 0 facts" in chat.shown[-1]) is sees
+
+
 async def test_context_shows_the_block_for_the_last_message() -> None:
     memory = FakeMemory()
     await memory.save_message(7, "user", "I like tea")

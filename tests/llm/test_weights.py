@@ -190,7 +190,7 @@ def test_the_weights_lie_in_the_cache_folder(monkeypatch: pytest.MonkeyPatch, tm
 
 @pytest.mark.parametrize(
     ("variables", "arguments"),
-    [({"LOCAL_MODEL": "none"}, ["fetch"]), ({"OPENAI_MODEL": "gpt"}, ["fetch", "--if-needed"])],
+    [({"LOCAL_MODEL": "none"}, ["fetch"]), ({"LOCAL_MODEL": "none", "OPENAI_MODEL": "gpt"}, ["fetch"])],
 )
 def test_the_command_fetches_nothing_where_it_is_not_needed(
     variables: dict[str, str],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 
@@ -82,6 +83,20 @@ def test_somebody_else_is_named() -> None:
     assert "User (Anna): hello" in render(BlockParts(stm=[message("hello", sender="Anna")]), say)
 
 
+def test_a_long_name_is_shown_by_its_beginning() -> None:
+    block = render(BlockParts(stm=[message("hello", sender="S" * 100_000)]), say)
+    assert f"User ({'S' * 64}…): hello" in block
+
+
+_LEARNED: list[tuple[int, Category]] = [(3, "events"), (2, "personal"), (1, "events")]
+
+
+def test_facts_stand_by_category_and_in_the_order_they_were_learned() -> None:
+    facts = [replace(fact(str(i)), id=i, category=c) for i, c in _LEARNED]
+    shown = [line[2] for line in render(BlockParts(facts=facts), say).splitlines() if line.startswith("- ")]
+    assert shown == ["2", "1", "3"]
+
+
 def test_russian_headings() -> None:
     block = render(BlockParts(stm=[message("привет")]), partial(translate, "ru"))
     assert "STM" in block
@@ -118,6 +133,7 @@ def test_no_text_inside_a_message_stands_where_a_heading_does(pieces: list[str])
         ("one\ntwo\tthree", "one two three"),
         ("我" * 51, "我" * 50 + "…"),
         ("x" * 50, "x" * 50),
+        (" " * 1000 + "late " + " " * 1000 + "word", "late word"),
     ],
 )
 def test_condensing_cuts_at_a_word(text: str, expected: str) -> None:

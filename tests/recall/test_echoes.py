@@ -18,7 +18,9 @@ def shown(results: list[tuple[Message, float]]) -> list[tuple[str, float]]:
 
 
 def test_a_question_asked_before_is_no_answer() -> None:
-    results = found(("Where is the key?", 0.9), ("The key hangs behind the clock", 0.5), ("where is the key", 0.8))
+    results = found(
+        ("Where is the key?", 0.9), ("The key hangs behind the clock", 0.5), ("where is the key", 0.8)
+    )
     assert shown(without_echoes(results, "where is the KEY ?")) == [
         ("The key hangs behind the clock", 0.5),
         ("Where is the key?", 0.5),
@@ -28,7 +30,10 @@ def test_a_question_asked_before_is_no_answer() -> None:
 
 def test_words_that_are_looked_for_are_found_as_they_were_said() -> None:
     results = found(("blue bicycle", 0.9), ("My bicycle is blue", 0.5))
-    assert shown(without_echoes(results, "Blue bicycle")) == [("blue bicycle", 0.9), ("My bicycle is blue", 0.5)]
+    assert shown(without_echoes(results, "Blue bicycle")) == [
+        ("blue bicycle", 0.9),
+        ("My bicycle is blue", 0.5),
+    ]
 
 
 def test_the_same_words_are_shown_once_with_the_best_score() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -111,6 +112,77 @@ async def test_work_runs_whole_even_when_its_task_is_cancelled(tmp_path: Path) -
     with pytest.raises(asyncio.CancelledError):
         await task
     assert await database.write(users.get_meta, "second") == "2"
+    await database.close()
+
+
+def raising(error: sqlite3.Error, code: int) -> Callable[[sqlite3.Connection], None]:
+    def work(connection: sqlite3.Connection) -> None:
+        connection.execute("INSERT INTO meta VALUES ('half', 'done')")
+        error.sqlite_errorcode = code
+        raise error
+
+    return work
+
+
+@pytest.mark.parametrize(
+    ("code", "advice"),
+    [
+        (sqlite3.SQLITE_FULL, "make room"),
+        (sqlite3.SQLITE_CORRUPT_VTAB, "restore a backup"),
+        (sqlite3.SQLITE_IOERR_WRITE, "check it"),
+        (sqlite3.SQLITE_BUSY_SNAPSHOT, "end that program"),
+    ],
+)
+async def test_what_the_world_does_to_it_is_one_line_that_says_what_to_do(
+    tmp_path: Path, code: int, advice: str
+) -> None:
+    database = await Database.open(tmp_path / "memory.db")
+    with pytest.raises(DatabaseError, match=rf"memory\.db .*{advice}") as caught:
+        await database.write(raising(sqlite3.OperationalError("my secret words"), code))
+    assert "secret" not in str(caught.value)
+    assert await database.read(users.get_meta, "half") is None
+    await database.close()
+
+
+async def test_a_full_disk_leaves_the_transaction_undone_and_the_database_usable(tmp_path: Path) -> None:
+    database = await Database.open(tmp_path / "memory.db")
+
+    def fill(connection: sqlite3.Connection) -> None:
+        pages = connection.execute("PRAGMA page_count").fetchone()[0]
+        connection.execute(f"PRAGMA max_page_count = {pages}")
+        connection.execute("INSERT INTO meta VALUES ('big', ?)", ("x" * 1_000_000,))
+
+    with pytest.raises(DatabaseError, match="disk is full"):
+        await database.write(fill)
+    await database.write(users.set_meta, "small", "1")
+    assert await database.read(users.get_meta, "big") is None
+    await database.close()
+
+
+async def test_a_damaged_page_is_said_by_readers_too(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    connection = connect_writer(path)
+    connection.executemany("INSERT INTO meta VALUES (?, 'x')", [(f"key {n}" * 100,) for n in range(500)])
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    connection.close()
+    content = bytearray(path.read_bytes())
+    content[-4096 * 50 :] = b"\x55" * (4096 * 50)
+    path.write_bytes(content)
+    database = await Database.open_reader(path)
+    with pytest.raises(DatabaseError, match="damaged"):
+        await database.read(lambda reader: reader.execute("SELECT key, value FROM meta").fetchall())
+    with pytest.raises(DatabaseError, match="permissions"):
+        await database.write(users.set_meta, "a", "b")
+    await database.close()
+
+
+async def test_a_bug_stays_what_it_is(tmp_path: Path) -> None:
+    database = await Database.open(tmp_path / "memory.db")
+    with pytest.raises(sqlite3.OperationalError, match="nowhere"):
+        await database.read(lambda connection: connection.execute("SELECT * FROM nowhere"))
+    await database.write(users.set_meta, "a", "1")
+    with pytest.raises(sqlite3.IntegrityError):
+        await database.write(lambda connection: connection.execute("INSERT INTO meta VALUES ('a', '2')"))
     await database.close()
 
 

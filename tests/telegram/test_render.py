@@ -10,6 +10,25 @@ from keepsake.telegram.render import LONGEST, markdown_parts, plain_parts
 from tests.telegram_server.rules import checked_entities, checked_text, utf16
 
 
+@pytest.mark.parametrize(
+    ("markdown", "shown"),
+    [
+        (
+            "Use vector<int> and the <div> tag, if a<b and c>d",
+            "Use vector<int> and the <div> tag, if a<b and c>d",
+        ),
+        ("Put <your name> here", "Put <your name> here"),
+        ("<div>\n<p>слово</p>\n</div>", "<div>\n<p>слово</p>\n</div>"),
+        ("`a<b>` stays, <b>bold</b> too", "a<b> stays, <b>bold</b> too"),
+        ("see <https://example.org>", "see https://example.org"),
+        ("<!-- a note -->", "<!-- a note -->"),
+        ("a &lt; b", "a < b"),
+    ],
+)
+def test_what_stands_in_angle_brackets_is_not_lost(markdown: str, shown: str) -> None:
+    assert [part.text for part in markdown_parts(markdown)] == [shown]
+
+
 def test_markdown_becomes_entities() -> None:
     (part,) = markdown_parts("**bold** `code` [link](https://example.org)")
     assert part.text == "bold code link"

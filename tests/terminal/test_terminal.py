@@ -74,7 +74,8 @@ def test_bytes_that_are_not_utf_8_are_replaced() -> None:
 def test_a_hundred_thousand_characters_in_one_line() -> None:
     text = "я" * 100_000
     out, err = piped(text.encode() + b"\n")
-    assert out == f"echo: {text}\n"
+    assert out.startswith("echo: яя")
+    assert "[…]" in out  # the model is given what fits into its request
     assert kept(err)[0][0] == text
 
 
