@@ -34,7 +34,8 @@ from keepsake.prompt.block import BlockParts, render
 from keepsake.prompt.budget import fit
 from keepsake.prompt.request import block_tokens
 from keepsake.recall.floor import calibration
-from keepsake.recall.search import Question, Recall
+from keepsake.recall.question import Question
+from keepsake.recall.search import Recall
 from keepsake.settings import Settings
 from keepsake.store import embeddings, users
 from keepsake.store import facts as fact_rows

@@ -20,7 +20,7 @@ from keepsake.llm.local import endpoint_configured
 from keepsake.lock import FolderLock
 from keepsake.models import AnswerEvent, DialogSession, Fact, Message
 from keepsake.prompt import tokens
-from keepsake.recall.search import Question
+from keepsake.recall.question import Question
 from keepsake.settings import Settings, load_settings
 from keepsake.store.messages import NewMessage
 from keepsake.store.storage import Also

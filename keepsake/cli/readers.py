@@ -20,7 +20,7 @@ from keepsake.cli.out import (
 from keepsake.engine import Engine
 from keepsake.errors import KeepsakeError
 from keepsake.index.embedder import open_embedder
-from keepsake.recall.search import Question
+from keepsake.recall.question import Question
 from keepsake.settings import Settings
 from keepsake.verify import Check, verify_folder
 

@@ -71,6 +71,7 @@ TABLES: tuple[TableEntry, ...] = (
         texts=("payload",),
         also_names=(("chat_id", _WHERE),),
     ),
+    TableEntry("speakers", "who has spoken in a memory", _OF_USER, 0, texts=("name",)),
     TableEntry("message_keys", "what others call a message", _OF_USER, 0),
     TableEntry("fact_sources", "which messages a fact comes from", _OF_USER, 1),
     TableEntry("embeddings", "vectors of messages and facts", _OF_USER, 2, vectors=("vector",)),

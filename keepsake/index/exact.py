@@ -31,6 +31,16 @@ def decode(key: int) -> tuple[ItemKind, int]:
     return _KINDS[key & 1], key >> 1
 
 
+def places(keys: Keys, wanted: Sequence[int]) -> list[int]:
+    """Where each of these keys stands among `keys`, in any order; -1 where it does not."""
+    order = np.argsort(keys, kind="stable")
+    found = np.searchsorted(keys, np.asarray(wanted, dtype=np.int64), sorter=order)
+    rows = order[np.minimum(found, len(keys) - 1)] if len(keys) else np.zeros(len(wanted), dtype=np.int64)
+    hits = keys[rows] == wanted if len(keys) else np.zeros(len(wanted), dtype=bool)
+    found_at: list[int] = np.where(hits, rows, -1).tolist()
+    return found_at
+
+
 def top(vectors: Vectors, query: Vectors, k: int) -> tuple[NDArray[np.intp], Vectors]:
     """Positions and cosines of the k rows nearest to the query, best first; of equals the earlier row.
 

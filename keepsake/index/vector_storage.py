@@ -232,9 +232,15 @@ class VectorMemoryStorage:
 
     async def cosines(self, user_id: int, query: Vector, keys: Sequence[ItemKey]) -> dict[ItemKey, float]:
         """Cosines of these messages and facts, as far as they have a vector."""
+        cached = self.cache.get(user_id)
+        if cached is not None:
+            places = exact.places(cached.keys, [exact.encode(kind, item) for kind, item in keys])
+            found = {key: place for key, place in zip(keys, places, strict=True) if place >= 0}
+            values = cached.matrix[list(found.values())] @ query
+            return dict(zip(found, values.tolist(), strict=True))
         load = partial(embeddings.load_some, user_id=user_id, model=self.embedder.name, keys=keys)
-        found = await self._database.read(load)
-        return {key: float(vector @ query) for key, vector in found.items()}
+        held, matrix = await self._database.read(load)
+        return dict(zip(held, (matrix @ query).tolist(), strict=True)) if held else {}
 
 
 def _top(keys: exact.Keys, matrix: Vector, query: Vector, k: int) -> list[tuple[ItemKey, float]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 from keepsake.models import Message
 
@@ -13,11 +13,11 @@ _NOT_WORDS = re.compile(r"[\W_]+")
 Found = tuple[Message, float]
 
 
-def without_echoes(ranked: Sequence[Found], question: str) -> list[Found]:
-    """The results, best first, each wording once, and the same question asked before behind all others.
+def without_echoes(ranked: Iterable[Found], question: str, limit: int) -> list[Found]:
+    """The first `limit` results, each wording once, and the same question asked before behind all others.
 
-    Case, spaces and punctuation make no difference. A question that was asked before says nothing about its answer,
-    and each time it is asked it would stand in the way of it once more.
+    `ranked` is best first and read no further than needed. Case, spaces and punctuation make no difference. A question
+    that was asked before says nothing about its answer, and each time it is asked it would stand in its way once more.
     """
     asked = _wording(question) if _QUESTION.search(question) else None
     seen: set[str] = set()
@@ -28,12 +28,11 @@ def without_echoes(ranked: Sequence[Found], question: str) -> list[Found]:
         if wording in seen:
             continue
         seen.add(wording)
-        if wording == asked:
-            echoes.append((message, score))
-        else:
-            kept.append((message, score))
+        (echoes if wording == asked else kept).append((message, score))
+        if len(kept) == limit:
+            return kept
     least = kept[-1][1] if kept else 1.0
-    return kept + [(message, min(score, least)) for message, score in echoes]
+    return [*kept, *((message, min(score, least)) for message, score in echoes)][:limit]
 
 
 def _wording(text: str) -> str:

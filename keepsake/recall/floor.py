@@ -15,11 +15,11 @@ class Calibration:
     floor: float
 
 
-# The ends are about the 0 % and 100 % quantiles of question against message, the floor about the 8 % quantile of
+# The ends are about the 1 % and 99.9 % quantiles of question against message, the floor about the 8 % quantile of
 # the right answers' scores, over dated chats in Russian, Vietnamese, Chinese and English.
-_BY_MODEL = {"multilingual-e5-small": Calibration(CosineScale(nothing=0.3, match=1.0), floor=0.2)}
-_OTHERS = Calibration(CosineScale(nothing=0.0, match=1.0), floor=0.2)
-_KEYWORD_ONLY = Calibration(CosineScale(), floor=0.2)
+_BY_MODEL = {"multilingual-e5-small": Calibration(CosineScale(nothing=0.35, match=0.75), floor=0.25)}
+_OTHERS = Calibration(CosineScale(nothing=0.0, match=1.0), floor=0.25)
+_KEYWORD_ONLY = Calibration(CosineScale(), floor=0.22)
 
 
 def calibration(model: str | None) -> Calibration:

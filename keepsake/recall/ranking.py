@@ -1,16 +1,19 @@
 """Which memories are about a question: pure functions from candidates to an order.
 
-A score is a weighted sum of parts that are each 0–1, so it is 0–1 itself:
-
-    score = MEANING · meaning + WORDS · words + SPEAKER · (the question names who said it)
+A score is a weighted sum of what speaks for a message, each part 0–1, as a share of the sum of all weights, so it is
+0–1 itself. An answer often stands beside the words that match, so its neighbours and its session count as well.
 
 `meaning` is the cosine of question and message, stretched over the range that cosines of the model have. `words` is
 BM25 (Robertson and Zaragoza 2009, k1 and b as there) as a share of what a message that has every word of the question
-would get. Where there are no vectors, the words have the weight of meaning as well.
+would get. Where there are no vectors, the weights of meaning are left out of the sum.
+
+The weights were found by coordinate ascent over dated chats in four languages and LoCoMo's conversations, in folds over
+conversations, and rounded.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -20,9 +23,6 @@ from numpy.typing import NDArray
 Float = NDArray[np.float64]
 Int64 = NDArray[np.int64]
 
-MEANING = 0.45
-WORDS = 0.42
-SPEAKER = 0.13
 K1 = 1.2  # how fast more of the same word stops counting
 B = 0.4  # how much a long message is marked down; chat messages are short, and long ones say more
 
@@ -74,10 +74,48 @@ def bm25(counts: Int64, lengths: Int64, weights: Float, mean_length: float) -> F
     return np.asarray(gains @ weights / best, dtype=np.float64)
 
 
-def combine(meaning: float | None, words: float, speaker_named: bool) -> float:
-    """The score of one memory, each part 0–1; `meaning` None where there are no vectors. Grows with every part."""
-    of_words = WORDS * words if meaning is not None else (MEANING + WORDS) * words
-    return MEANING * (meaning or 0.0) + of_words + (SPEAKER if speaker_named else 0.0)
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What speaks for a message. `beside`: the best of its two neighbours; `near`: the mean of the two behind them."""
+
+    meaning: float = 0.0
+    words: float = 0.0
+    meaning_beside: float = 0.0
+    words_beside: float = 0.0
+    words_near: float = 0.0
+    meaning_of_session: float = 0.0
+    words_of_session: float = 0.0
+    speaker_is_named: bool = False
+    by_user: bool = False
+    length: float = 0.0
+    asks: bool = False  # a question is seldom an answer
+
+
+def combine(evidence: Evidence, *, by_meaning: bool = True) -> float:
+    """The score of one message, 0–1. Grows with every part but `asks`. `by_meaning`: there are vectors."""
+    total = (
+        0.36 * evidence.words
+        + 0.25 * evidence.words_beside
+        + 0.35 * evidence.words_near
+        + 0.14 * evidence.words_of_session
+        + 0.29 * evidence.speaker_is_named
+        + 0.12 * evidence.by_user
+        + 0.20 * evidence.length
+        - 0.11 * evidence.asks
+    )
+    most = 1.71
+    if by_meaning:
+        total += 0.45 * evidence.meaning + 0.18 * evidence.meaning_beside + 0.17 * evidence.meaning_of_session
+        most += 0.80
+    return min(max(total / most, 0.0), 1.0)
+
+
+def length_of(size: int) -> float:
+    """How long a text of `size` bytes is, 0–1: longer ones say more, ever less so, and from 1,100 on no more."""
+    return min(math.log1p(size) / _LONG, 1.0)
+
+
+_LONG = math.log1p(1100)
 
 
 def rank(scores: Mapping[int, float]) -> list[tuple[int, float]]:

@@ -1,4 +1,4 @@
-"""Recall of one user's messages: two routes bring candidates, ranking orders them once.
+"""Recall of one user's messages: routes bring candidates, ranking orders them once.
 
 No query here goes without its user, and every number that a score is made of counts that user's messages only.
 """
@@ -8,32 +8,28 @@ from __future__ import annotations
 import asyncio
 import logging
 import sqlite3
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from keepsake.index.terms import analyse, says_something
 from keepsake.models import ItemKind, Message
 from keepsake.recall.echoes import without_echoes
+from keepsake.recall.neighbours import REACH, Neighbours
+from keepsake.recall.question import Question, Understood, understand
 from keepsake.recall.ranking import CosineScale, bm25, combine, most_of, rank, rarity
+from keepsake.recall.weighing import Weighing
 from keepsake.store import keywords, messages
 from keepsake.store.database import Database
+from keepsake.store.messages import Glance
 
-TERMS_MAX = 48  # of one question; a pasted page is searched by its rarest words
 # Read from the keyword index for one question, rarest words first: what stands in more messages than that is common
 # enough to say little, and costs most to read.
 DOCUMENTS_MAX = 10_000
 SCORED_MAX = 300  # messages whose words are counted for BM25
-# A question of so few words may be vague ("and when?"): the turns just before it then count a little, too. More of
-# them drowns short questions that are plain.
-VAGUE_TERMS = 2
-TURNS = 2
-EARLIER_MEANING = 0.3  # how far the question's vector is turned towards theirs
+EARLIER_MEANING = 0.3  # how far a vague question's vector is turned towards those of the turns before it
 EARLIER_WORDS = 0.2  # what their words weigh beside the question's own
-
 JUST_SAID = 4  # so many of the newest messages are embedded for a question that comes before their vectors do
 PATIENCE_SECONDS = 3.0  # with the embedding model; somebody waits for the answer
 
@@ -56,27 +52,11 @@ class Vectors(Protocol):
     ) -> dict[tuple[ItemKind, int], float]: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
-    """What is looked for. `before`: only messages with a smaller id; `without`: ids that need not be found."""
-
-    user_id: int
-    text: str
-    history: Sequence[str] = ()
-    before: int | None = None
-    without: Collection[int] = ()
-
-
 class Recall:
     """Search over messages. `vectors` None: by keyword only."""
 
     def __init__(
-        self,
-        database: Database,
-        vectors: Vectors | None,
-        *,
-        scale: CosineScale,
-        candidates: int = 20,
+        self, database: Database, vectors: Vectors | None, *, scale: CosineScale, candidates: int = 20
     ) -> None:
         self._database = database
         self._vectors = vectors
@@ -85,32 +65,61 @@ class Recall:
 
     async def search(self, question: Question, limit: int) -> list[tuple[Message, float]]:
         """Messages with scores of 0–1, best first, at most `limit`."""
-        terms, said_before, earlier = _understood(question)
-        wanted = self._candidates + len(question.without)
+        user_id, without = question.user_id, set(question.without)
+        asked = understand(question, await self._database.read(messages.speakers, user_id))
         # The model works on its own thread while the disk is read.
-        keyword_route = self._database.read(self._keyword_route, question.user_id, terms, said_before)
-        words, query = await asyncio.gather(keyword_route, self._embedded(question.text, earlier))
-        best = [message_id for message_id, _ in rank(words)[:wanted]]
+        by_words = self._database.read(self._keyword_route, user_id, asked, without)
+        (words, best, around), query = await asyncio.gather(by_words, self._embedded(asked))
         newest = await self._newest(question)
-        meaning: dict[int, float] = {}
+        hits = {*best, *(message.id for message in newest)}
+        cosines: dict[int, float] = {}
         if self._vectors is not None and query is not None:
-            also = [*best, *(message.id for message in newest)]
-            meaning = await self._vector_route(self._vectors, question.user_id, query, also, wanted)
-            meaning |= await self._just_said(self._vectors, query, newest, meaning)
-        ids = {*meaning, *best, *(message.id for message in newest)} - set(question.without)
-        older = [one for one in ids if question.before is None or one < question.before]
-        found = await self._database.read(messages.by_ids, question.user_id, older)
-        named = set(terms)
+            cosines = await self._nearest(self._vectors, user_id, query, without)
+            hits |= cosines.keys()
+        seen = {glance.id: glance for window in around for glance in window}
+        more = await self._database.read(messages.windows, user_id, hits - set(best), REACH)
+        seen |= {glance.id: glance for window in more for glance in window}
+        neighbours = Neighbours([*around, *more])
+        candidates = {beside for one in hits for beside in (one, *neighbours.beside(one))}
+        if self._vectors is not None and query is not None:
+            cosines |= await self._cosines(self._vectors, user_id, query, candidates - cosines.keys())
+            cosines |= await self._just_said(self._vectors, query, newest, cosines)
+        meaning = {item: self._scale.stretch(cosine) for item, cosine in cosines.items()}
+        weigh = Weighing(asked, neighbours, words, meaning, hits)
         scores = {
-            message_id: combine(
-                None if query is None else self._scale.stretch(meaning.get(message_id, 0.0)),
-                words.get(message_id, 0.0),
-                self._is_named(message, named),
-            )
-            for message_id, message in found.items()
+            one: combine(weigh.evidence(seen[one]), by_meaning=query is not None)
+            for one in candidates - without
+            if one in seen and (question.before is None or one < question.before)
         }
-        ranked = [(found[message_id], score) for message_id, score in rank(scores)]
-        return without_echoes(ranked, question.text)[:limit]
+        return await self._read(question, rank(scores), limit)
+
+    async def _read(
+        self, question: Question, ranked: Sequence[tuple[int, float]], limit: int
+    ) -> list[tuple[Message, float]]:
+        """The messages of a ranking: twice as many as are wanted, all where too many of them only repeat."""
+        found: list[tuple[Message, float]] = []
+        for part in (ranked[: 2 * limit], ranked):
+            held = await self._database.read(messages.by_ids, question.user_id, [one for one, _ in part])
+            in_order = ((held[one], score) for one, score in part if one in held)
+            found = without_echoes(in_order, question.text, limit)
+            if len(found) == limit or len(part) == len(ranked):
+                break
+        return found
+
+    async def _nearest(
+        self, vectors: Vectors, user_id: int, query: Vector, without: set[int]
+    ) -> dict[int, float]:
+        # Facts have vectors too; twice as many leaves room for them.
+        near = await vectors.nearest(user_id, query, 2 * self._candidates + len(without))
+        found = [(item, cosine) for (kind, item), cosine in near if kind == "message" and item not in without]
+        return dict(found[: 2 * self._candidates])
+
+    async def _cosines(
+        self, vectors: Vectors, user_id: int, query: Vector, ids: Iterable[int]
+    ) -> dict[int, float]:
+        keys: list[tuple[ItemKind, int]] = [("message", one) for one in ids]
+        found = await vectors.cosines(user_id, query, keys)
+        return {item: cosine for (_, item), cosine in found.items()}
 
     async def _newest(self, question: Question) -> list[Message]:
         """What was said last, which no route may know yet; for a context it stands there already."""
@@ -125,44 +134,37 @@ class Recall:
         waiting = [message for message in newest[-JUST_SAID:] if message.id not in known]
         return {one.id: float(await vectors.embed_query(one.content) @ query) for one in waiting}
 
-    def _is_named(self, message: Message, terms: set[str]) -> bool:
-        return message.sender is not None and not terms.isdisjoint(analyse(message.sender))
-
-    async def _embedded(self, text: str, earlier: Sequence[str]) -> Vector | None:
-        """The question's vector, turned a little towards the turns before it.
+    async def _embedded(self, asked: Understood) -> Vector | None:
+        """The question's vector, turned a little towards the turns before it where it may be vague.
 
         None where there is no model, or it takes too long: it may be loading, or many ask at once.
         """
-        if self._vectors is None or not text.strip():
+        if self._vectors is None or not asked.text.strip():
             return None
         try:
             async with asyncio.timeout(PATIENCE_SECONDS):
-                return await self._turned(self._vectors, text, earlier)
+                query = await self._vectors.embed_query(asked.text)
+                # These texts were embedded not long ago, as messages: the embedder still knows them.
+                turns = [await self._vectors.embed_query(turn) for turn in asked.earlier]
         except TimeoutError:
             log.warning("recall by keyword only: the embedding model takes too long")
             return None
-
-    @staticmethod
-    async def _turned(vectors: Vectors, text: str, earlier: Sequence[str]) -> Vector:
-        query = await vectors.embed_query(text)
-        if not earlier:
+        if not turns:
             return query
-        # These texts were embedded not long ago, as messages: the embedder still knows them.
-        turns = [await vectors.embed_query(turn) for turn in earlier]
         turned = query + EARLIER_MEANING * np.mean(turns, axis=0)
         return np.asarray(turned / np.linalg.norm(turned), dtype=np.float32)
 
     def _keyword_route(
-        self, connection: sqlite3.Connection, user_id: int, asked: Sequence[str], said_before: Sequence[str]
-    ) -> dict[int, float]:
-        """BM25 shares of the messages that hold most of the question's words."""
-        terms = [*asked, *said_before]
+        self, connection: sqlite3.Connection, user_id: int, asked: Understood, without: set[int]
+    ) -> tuple[dict[int, float], list[int], list[list[Glance]]]:
+        """BM25 shares of the messages that hold most of the question's words, the best, and what stands around them."""
+        terms = [*asked.terms, *asked.earlier_terms]
         documents, mean_length = keywords.totals(connection, user_id)
         frequencies = np.array(
             [keywords.frequency(connection, user_id, term) for term in terms], dtype=np.int64
         )
         weights = rarity(frequencies, documents)
-        weights[len(asked) :] *= EARLIER_WORDS
+        weights[len(asked.terms) :] *= EARLIER_WORDS
         matches: list[tuple[NDArray[np.int64], float]] = []
         room = DOCUMENTS_MAX
         for column in np.argsort(frequencies, kind="stable").tolist():
@@ -172,29 +174,6 @@ class Recall:
                 room -= len(found)
         best = most_of(matches, SCORED_MAX)
         ids, counts, lengths = keywords.counts(connection, user_id, best, terms)
-        return dict(zip(ids, bm25(counts, lengths, weights, mean_length).tolist(), strict=True))
-
-    async def _vector_route(
-        self, vectors: Vectors, user_id: int, query: Vector, also: Sequence[int], wanted: int
-    ) -> dict[int, float]:
-        # Facts have vectors too; twice as many leaves room for them.
-        near = await vectors.nearest(user_id, query, 2 * wanted)
-        cosines = {item: cosine for (kind, item), cosine in near if kind == "message"}
-        missing: list[tuple[ItemKind, int]] = [("message", item) for item in also if item not in cosines]
-        if missing:
-            others = await vectors.cosines(user_id, query, missing)
-            cosines |= {item: cosine for (_, item), cosine in others.items()}
-        return cosines
-
-
-def _understood(question: Question) -> tuple[list[str], list[str], list[str]]:
-    """The question's terms; those of the turns before it and these turns themselves, where it may be vague."""
-    terms = list(dict.fromkeys(analyse(question.text)))[:TERMS_MAX]
-    plain = says_something(question.text)
-    if plain and len(terms) > VAGUE_TERMS:
-        return terms, [], []
-    turns = [turn for turn in question.history[-TURNS:] if turn.strip()]
-    if turns and not plain:
-        terms = []
-    earlier = dict.fromkeys(term for turn in turns for term in analyse(turn))
-    return terms, [term for term in earlier if term not in terms][: TERMS_MAX - len(terms)], turns
+        shares = dict(zip(ids, bm25(counts, lengths, weights, mean_length).tolist(), strict=True))
+        first = [one for one, _ in rank(shares) if one not in without][: self._candidates]
+        return shares, first, messages.windows(connection, user_id, first, REACH)

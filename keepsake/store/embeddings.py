@@ -14,6 +14,8 @@ from keepsake.models import ItemKind
 Vector = NDArray[np.float32]
 ItemKey = tuple[ItemKind, int]
 
+_VARIABLES_MAX = 500  # ids in one statement, well under SQLite's limit
+
 
 def queue(connection: sqlite3.Connection, user_id: int, kind: ItemKind, item_id: int) -> None:
     """Notes that a message or fact wants a vector."""
@@ -101,17 +103,20 @@ def load(
 
 def load_some(
     connection: sqlite3.Connection, user_id: int, model: str, keys: Sequence[ItemKey]
-) -> dict[ItemKey, Vector]:
-    """Vectors of these messages and facts, as far as there are any."""
-    found: dict[ItemKey, Vector] = {}
-    for kind, item_id in keys:
-        row = connection.execute(
-            "SELECT vector FROM embeddings WHERE user_id = ? AND kind = ? AND item_id = ? AND model = ?",
-            (user_id, kind, item_id, model),
-        ).fetchone()
-        if row:
-            found[kind, item_id] = np.frombuffer(row[0], dtype="<f4")
-    return found
+) -> tuple[list[ItemKey], Vector]:
+    """Keys and vectors (n, dimension) of these messages and facts, as far as there are any."""
+    rows: list[tuple[ItemKind, int, bytes]] = []
+    for kind in ("message", "fact"):
+        ids = [item_id for of, item_id in keys if of == kind]
+        for start in range(0, len(ids), _VARIABLES_MAX):
+            part = ids[start : start + _VARIABLES_MAX]
+            marks = ", ".join("?" * len(part))
+            rows += connection.execute(
+                "SELECT kind, item_id, vector FROM embeddings"
+                f" WHERE user_id = ? AND kind = ? AND item_id IN ({marks}) AND model = ?",
+                (user_id, kind, *part, model),
+            )
+    return [(row[0], row[1]) for row in rows], _matrix([row[2] for row in rows])
 
 
 def mark_in_chroma(connection: sqlite3.Connection, user_id: int, keys: Sequence[ItemKey]) -> None:

@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from keepsake.clock import from_micros, to_micros
 from keepsake.models import DialogSession, Message, Role
@@ -41,6 +42,8 @@ def insert(
     ).lastrowid
     assert message_id is not None
     insert_keywords(connection, message_id, new.user_id, terms)
+    if new.sender is not None:
+        connection.execute("INSERT OR IGNORE INTO speakers VALUES (?, ?)", (new.user_id, new.sender))
     if new.key is not None:
         connection.execute("INSERT INTO message_keys VALUES (?, ?, ?)", (new.user_id, new.key, message_id))
     return Message(
@@ -150,6 +153,44 @@ def by_ids(connection: sqlite3.Connection, user_id: int, ids: Iterable[int]) -> 
         )
         found.update((row[0], _message(row)) for row in rows)
     return found
+
+
+class Glance(NamedTuple):
+    """What can be said of a message without reading it. `size`: in bytes; `end`: its last character."""
+
+    id: int
+    session_id: int
+    role: Role
+    sender: str | None
+    size: int
+    end: str
+
+
+_GLANCE = "id, session_id, role, sender, length(CAST(content AS BLOB)), substr(rtrim(content), -1)"
+
+
+def windows(
+    connection: sqlite3.Connection, user_id: int, ids: Iterable[int], reach: int
+) -> list[list[Glance]]:
+    """Around each of these messages: itself and up to `reach` before and after, ascending."""
+    found = []
+    for message_id in ids:
+        back = connection.execute(
+            f"SELECT {_GLANCE} FROM messages WHERE user_id = ? AND id <= ? ORDER BY id DESC LIMIT ?",
+            (user_id, message_id, reach + 1),
+        ).fetchall()
+        on = connection.execute(
+            f"SELECT {_GLANCE} FROM messages WHERE user_id = ? AND id > ? ORDER BY id LIMIT ?",
+            (user_id, message_id, reach),
+        ).fetchall()
+        found.append([Glance(*row) for row in (*reversed(back), *on)])
+    return found
+
+
+def speakers(connection: sqlite3.Connection, user_id: int) -> list[str]:
+    """Names of those who have spoken in the user's memory."""
+    rows = connection.execute("SELECT name FROM speakers WHERE user_id = ?", (user_id,))
+    return [row[0] for row in rows]
 
 
 def count_user_after(connection: sqlite3.Connection, user_id: int, cursor: int, limit: int = -1) -> int:

@@ -34,6 +34,7 @@ def fill(connection: sqlite3.Connection, user_id: int, texts: Sequence[str]) -> 
         vector = np.random.default_rng(message.id).standard_normal(384).astype(np.float32)
         vector /= np.linalg.norm(vector)
         embeddings.store(connection, user_id, MODEL, [("message", message.id, vector)])
+    connection.execute("INSERT OR IGNORE INTO speakers VALUES (?, ?)", (user_id, f"Speaker of {texts[0]}"))
     draft = FactDraft(f"Fact about {texts[-1]}", (message.id,), quote=texts[-1])
     facts.insert(connection, user_id, draft, now)
     embeddings.queue(connection, user_id, "message", message.id)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import fields, replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepsake.recall.ranking import CosineScale, bm25, combine, most_of, rank, rarity
+from keepsake.recall.ranking import CosineScale, Evidence, bm25, combine, length_of, most_of, rank, rarity
 
 unit = st.floats(0, 1)
 
@@ -64,13 +66,39 @@ def test_candidates_are_those_with_most_of_the_words() -> None:
     assert most_of([(rare, 2.0), (common, 0.5)], 3) == [3, 9, 7]
 
 
-@given(st.none() | unit, unit, unit, st.booleans())
-def test_each_part_only_adds(meaning: float | None, words: float, more: float, named: bool) -> None:
-    score = combine(meaning, words, named)
-    assert 0 <= score <= 1 + 1e-9
-    assert combine(meaning and max(meaning, more), words, named) >= score
-    assert combine(meaning, max(words, more), named) >= score
-    assert combine(meaning, words, True) >= score
+PARTS = [field.name for field in fields(Evidence)]
+
+
+@given(st.lists(unit, min_size=len(PARTS), max_size=len(PARTS)), st.sampled_from(PARTS), unit, st.booleans())
+def test_each_part_only_adds_but_for_asking(
+    values: list[float], part: str, more: float, by_meaning: bool
+) -> None:
+    evidence = Evidence(*values)  # type: ignore[arg-type]
+    score = combine(evidence, by_meaning=by_meaning)
+    assert 0 <= score <= 1
+    grown = replace(evidence, **{part: max(getattr(evidence, part), more)})
+    if part == "asks":
+        assert combine(grown, by_meaning=by_meaning) <= score + 1e-12
+    else:
+        assert combine(grown, by_meaning=by_meaning) >= score - 1e-12
+
+
+def test_all_that_could_speak_for_a_message_makes_one() -> None:
+    whole = Evidence(**{part: 1.0 for part in PARTS if part != "asks"})  # type: ignore[arg-type]
+    assert combine(whole) == pytest.approx(1)
+    assert combine(whole, by_meaning=False) == pytest.approx(1)
+    assert combine(Evidence()) == 0
+
+
+def test_without_vectors_meaning_is_not_missed() -> None:
+    only_words = Evidence(words=1.0)
+    assert combine(only_words, by_meaning=False) > combine(only_words)
+
+
+def test_a_longer_text_counts_more_ever_less_so() -> None:
+    short, more, long, longer, book = (length_of(size) for size in (5, 55, 505, 555, 500_000))
+    assert 0 < short < more < long < longer <= book == 1
+    assert more - short > longer - long
 
 
 @given(st.dictionaries(st.integers(1, 99), unit, max_size=20))

@@ -1,0 +1,76 @@
+"""What a question asks for: its words, and the turns before it where it may be vague. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from keepsake.index.terms import analyse, says_something
+
+TERMS_MAX = 48  # of one question; a pasted page is searched by its first words
+TEXT_MAX = 8_000  # characters of a question that are looked at
+# A question of so few words may be vague ("and when?"): the turns just before it then count a little, too. More of
+# them drowns short questions that are plain.
+VAGUE_TERMS = 2
+TURNS = 2
+_SHORTEST_NAME = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is looked for. `before`: only messages with a smaller id; `without`: ids that need not be found."""
+
+    user_id: int
+    text: str
+    history: Sequence[str] = ()
+    before: int | None = None
+    without: Collection[int] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Understood:
+    """A question taken apart.
+
+    `text`: what is embedded; `terms`: what is looked for by keyword; `earlier` and `earlier_terms`: the turns before
+    it, where it may be vague; `named`: the speakers whom it names.
+    """
+
+    text: str
+    terms: list[str]
+    earlier: list[str]
+    earlier_terms: list[str]
+    named: frozenset[str]
+
+
+def understand(question: Question, speakers: Sequence[str]) -> Understood:
+    """Takes a question apart. `speakers`: names of those who have spoken in this memory.
+
+    A name says who spoke, which is weighed apart: among its words and in its vector it would only draw what mentions
+    that person.
+    """
+    asked = question.text[:TEXT_MAX]
+    in_question = set(analyse(asked))
+    named = frozenset(name for name in speakers if not in_question.isdisjoint(analyse(name)))
+    text = _without_names(asked, named)
+    terms = list(dict.fromkeys(analyse(text)))[:TERMS_MAX]
+    plain = says_something(text)
+    if plain and len(terms) > VAGUE_TERMS:
+        return Understood(text, terms, [], [], named)
+    earlier = [turn[:TEXT_MAX] for turn in question.history[-TURNS:] if turn.strip()]
+    if earlier and not plain:
+        terms = []
+    before = dict.fromkeys(term for turn in earlier for term in analyse(turn))
+    earlier_terms = [term for term in before if term not in terms][: TERMS_MAX - len(terms)]
+    return Understood(text, terms, earlier, earlier_terms, named)
+
+
+def _without_names(text: str, names: Collection[str]) -> str:
+    """The text without these names and their parts; as it is where nothing else stands in it."""
+    parts = {part for name in names for part in (name, *name.split()) if len(part) >= _SHORTEST_NAME}
+    if not parts:
+        return text
+    pattern = "|".join(re.escape(part) for part in sorted(parts, key=len, reverse=True))
+    left = re.sub(rf"\b(?:{pattern})\b(?:['’]s)?", " ", text, flags=re.IGNORECASE)
+    left = " ".join(left.split())
+    return left if says_something(left) else text
