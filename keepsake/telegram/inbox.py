@@ -17,6 +17,7 @@ log = logging.getLogger(__name__)
 
 # Telegram keeps an update for a day; what is done longer ago than this cannot come again.
 _KEPT = timedelta(days=7)
+_TIDY_EVERY = 10_000  # updates
 
 Json = dict[str, Any]
 
@@ -27,20 +28,30 @@ class Inbox:
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
         self._clock = clock
+        self._taken = 0
 
     async def take(self, updates: Iterable[Json]) -> list[Undone]:
         """Stores updates; when this returns they are durable. Returns those that had not come before."""
         arrived = [one for update in updates if (one := _arrived(update)) is not None]
         if not arrived:
             return []
-        return await self._database.write(inbox.put, arrived, self._now())
+        new = await self._database.write(inbox.put, arrived, self._now())
+        self._taken += len(new)
+        if self._taken >= _TIDY_EVERY:
+            await self._tidy()
+        return new
 
     async def undone(self) -> list[Undone]:
-        """What a stop or a kill has left, oldest first. Drops what is long done."""
+        """What a stop or a kill has left, oldest first."""
+        await self._tidy()
+        return await self._database.read(inbox.undone)
+
+    async def _tidy(self) -> None:
+        """Drops what is long done."""
+        self._taken = 0
         before = self._now() - _KEPT // timedelta(microseconds=1)
         await self._database.write(inbox.drop_done_before, before)
         await self._database.write(outbox.drop_settled_before, before)
-        return await self._database.read(inbox.undone)
 
     async def read(self, update_id: int) -> Json | None:
         """The update; None where it is done already, or was erased."""

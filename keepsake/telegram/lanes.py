@@ -7,11 +7,14 @@ import logging
 from collections import deque
 from collections.abc import Awaitable, Callable
 
+from keepsake.errors import DatabaseError
 from keepsake.store.inbox import Undone
 
 log = logging.getLogger(__name__)
 
 CHATS_AT_ONCE = 256
+RETRY_SECONDS = 2.0
+RETRY_MOST_SECONDS = 60.0
 
 Key = tuple[int | None, int | None]  # chat and topic
 
@@ -55,22 +58,31 @@ class Lanes:
 
     async def _serve(self, key: Key) -> None:
         lane = self._waiting[key]
+        pause = RETRY_SECONDS
         try:
             while lane and not self._stopping:
                 async with self._at_once:
-                    await self._serve_one(lane[0])
-                lane.popleft()
+                    served = self._stopping or await self._serve_one(lane[0])
+                if served:
+                    lane.popleft()
+                    pause = RETRY_SECONDS
+                else:
+                    await asyncio.sleep(pause)
+                    pause = min(2 * pause, RETRY_MOST_SECONDS)
         finally:
             del self._waiting[key], self._workers[key]
 
-    async def _serve_one(self, update_id: int) -> None:
-        if self._stopping:
-            return
+    async def _serve_one(self, update_id: int) -> bool:
+        """False: it is to be tried again, since memory.db could not be used."""
         try:
             await self._work(update_id)
+        except DatabaseError as error:
+            log.error("update %d waits: %s", update_id, error)
+            return False
         except Exception as error:  # noqa: BLE001 - the outer edge: one update must not stop the lane
             kind = type(error).__name__
             log.error("update %d was not handled and waits for the next start: %s", update_id, kind)
+        return True
 
 
 def lane_of(update: Undone) -> Key:

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from telegram import Bot, Update
 from telegram.error import Conflict, InvalidToken, RetryAfter, TelegramError
 
-from keepsake.errors import SettingError
+from keepsake.errors import DatabaseError, SettingError
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -53,7 +53,12 @@ async def poll(bot: RawBot, take: Callable[[list[Json]], Awaitable[None]], stopp
             await _unless_stopped(asyncio.sleep(_CONFLICT_SECONDS), stopped)
             continue
         if updates:
-            await take(updates)
+            try:
+                await take(updates)
+            except DatabaseError as error:  # a full disk, say: what is not confirmed comes again
+                log.error("updates cannot be taken: %s", error)
+                await _unless_stopped(asyncio.sleep(_BACKOFF_MOST_SECONDS), stopped)
+                continue
             offset = max((one["update_id"] for one in updates if "update_id" in one), default=0) + 1
     if offset is not None:
         try:
