@@ -8,4 +8,4 @@ from keepsake.locales import translate
 
 async def handle_cancel(_app: Assistant, chat: Chat, _args: str) -> None:
     """Says whether an answer was stopped. The front end stops it, since this waits its turn behind the answer."""
-    await chat.send(translate(chat.language, "answer-stopped" if chat.stopped else "nothing-to-stop"))
+    await chat.send(translate(chat.language, "answer-stopped" if chat.said.stopped else "nothing-to-stop"))

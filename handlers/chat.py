@@ -30,10 +30,10 @@ async def handle_text_message(app: Assistant, chat: Chat, text: str) -> None:
         chat.user_id,
         "user",
         text,
-        created_at=chat.said_at,
-        sender=chat.sender,
-        sender_id=chat.sender_id,
-        key=chat.key,
+        created_at=chat.said.at,
+        sender=chat.said.sender,
+        sender_id=chat.said.sender_id,
+        key=chat.said.key,
     )
     state = await restored_state(app, chat.user_id)
     if restored:  # else it was read from the store with what was said before
@@ -65,7 +65,7 @@ async def handle_ai_task(app: Assistant, chat: Chat, question: Message) -> None:
         except AnswerStopped:
             error = _STOPPED
         except asyncio.CancelledError:
-            if chat.key is None:
+            if chat.said.key is None:
                 # Its beginning may have been read, so it is kept as said; this task itself is to end now.
                 done = _keep(app, chat, app.model, question, recalled, answer, started, _STOPPED)
                 app.tasks.start(done, "keep a stopped answer")
@@ -139,7 +139,7 @@ async def _keep(
     latency_ms = round((time.monotonic() - started) * 1000)
     reply = None
     if answer.text.strip():
-        key = f"{chat.key}:answer" if chat.key else None
+        key = f"{chat.said.key}:answer" if chat.said.key else None
         reply = await app.memory.save_answer(question, answer.text, key=key, also=chat.posting(answer.text))
         if reply is None:  # the person was erased while the answer was made
             return

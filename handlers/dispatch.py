@@ -57,7 +57,7 @@ class Dispatcher:
     async def _handle(self, app: Assistant, chat: Chat, text: str) -> None:
         chat.language = await app.memory.language(chat.user_id) or chat.language
         # What somebody else wrote and the user passed on is never a command.
-        command = parse_command(text) if chat.sender is None else None
+        command = parse_command(text) if chat.said.sender is None else None
         if command is None:
             await handle_text_message(app, chat, text)
         elif command[0] in self._commands:

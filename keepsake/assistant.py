@@ -130,18 +130,27 @@ class Button:
     data: str
 
 
+@dataclass(slots=True)
+class Said:
+    """How the message that is handled came.
+
+    `sender` and `sender_id`: who said it, None where it is the user themselves; `at`: when, None for now; `key`: what
+    names it where it may be handled again after a kill; `stopped`: it has stopped an answer, being a /cancel in time.
+    """
+
+    sender: str | None = None
+    sender_id: str | None = None
+    at: datetime | None = None
+    key: str | None = None
+    stopped: bool = False
+
+
 class Chat(Protocol):
     """One person's conversation, whatever carries it. `language` is set before a handler runs."""
 
     user_id: int
     language: str
-    # The display name and the id of who said it, None where it is the user themselves.
-    sender: str | None
-    sender_id: str | None
-    # When it was said, None for now; and what names the message where it may be handled again after a kill.
-    said_at: datetime | None
-    key: str | None
-    stopped: bool  # it has stopped an answer: it is a /cancel that came in time
+    said: Said
 
     @property
     def kind(self) -> Literal["telegram", "terminal"]: ...

@@ -6,14 +6,13 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
-from datetime import datetime
 from typing import Literal
 
 from telegram import Bot
 from telegram.constants import ChatAction
 from telegram.error import TelegramError
 
-from keepsake.assistant import AnswerStopped, Button
+from keepsake.assistant import AnswerStopped, Button, Said
 from keepsake.store import outbox
 from keepsake.store.outbox import Address
 from keepsake.store.storage import Also
@@ -38,11 +37,7 @@ class TelegramChat:
     ) -> None:
         self.user_id = to.user_id
         self.language = language
-        self.sender: str | None = None
-        self.sender_id: str | None = None
-        self.said_at: datetime | None = None
-        self.key: str | None = None
-        self.stopped = False
+        self.said = Said()
         self._bot = bot
         self._limits = limits
         self._mail = mail

@@ -13,7 +13,7 @@ from telegram.ext import filters
 
 from handlers import press, receive, turn_away
 from handlers.dispatch import parse_command
-from keepsake.assistant import Assistant
+from keepsake.assistant import Assistant, Said
 from keepsake.clock import Clock
 from keepsake.locales import pick_language, translate
 from keepsake.store.database import Database
@@ -107,10 +107,10 @@ class Front:
         if user is None or not _is_private(message) or _is_service(message):
             return
         app, chat = self._app, self._chat(update, message, user)
-        chat.sender, chat.sender_id = _forwarded_from(message, user)
-        chat.said_at, chat.key = message.date, key_of(message)
-        chat.stopped = update.update_id in self._stops
+        sender, sender_id = _forwarded_from(message, user)
+        stopped = update.update_id in self._stops
         self._stops.discard(update.update_id)
+        chat.said = Said(sender, sender_id, message.date, key_of(message), stopped)
         lane = (message.chat_id, chat.thread_id)
         self._talking[lane] = chat
         try:

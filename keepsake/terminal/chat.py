@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
-from datetime import datetime
 from typing import Literal, TextIO
 
-from keepsake.assistant import Button
+from keepsake.assistant import Button, Said
 
 # A model's answer must not be able to steer the terminal: all control characters but these are dropped.
 _KEPT = "\n\t"
@@ -23,11 +22,7 @@ class TerminalChat:
     def __init__(self, user_id: int, language: str, out: TextIO, notes: TextIO) -> None:
         self.user_id = user_id
         self.language = language
-        self.sender: str | None = None
-        self.sender_id: str | None = None
-        self.said_at: datetime | None = None
-        self.key: str | None = None
-        self.stopped = False
+        self.said = Said()
         self._out = out
         self._notes = notes
         self._buttons: Sequence[Button] = ()

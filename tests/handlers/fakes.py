@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from bot_models.user_state import StateManager, UserState
 from keepsake.access import Access
-from keepsake.assistant import Assistant, Button
+from keepsake.assistant import Assistant, Button, Said
 from keepsake.llm.client import Turn
 from keepsake.models import AnswerEvent, Fact, ItemKind, Message
 from keepsake.settings import load_settings
@@ -196,11 +196,7 @@ class RecordingChat:
         self.user_id = user_id
         self.kind = kind
         self.language = "en"
-        self.sender: str | None = None
-        self.sender_id: str | None = None
-        self.said_at: datetime | None = None
-        self.key: str | None = None
-        self.stopped = False
+        self.said = Said()
         self.shown: list[str] = []
         self.notes: list[str] = []
         self.buttons: list[Button] = []

@@ -8,6 +8,7 @@ import pytest
 
 from handlers import receive
 from handlers.chat import answer_turns
+from keepsake.assistant import Said
 from keepsake.errors import ModelAnswerInvalid, ModelUnavailable
 from keepsake.locales import translate
 from keepsake.models import Message
@@ -226,7 +227,7 @@ async def test_what_goes_wrong_is_one_line_for_the_user_and_no_contents_in_the_l
 
 async def test_a_forwarded_message_keeps_its_sender() -> None:
     memory, chat = FakeMemory(), RecordingChat()
-    chat.sender, chat.sender_id = "Bob", "99"
+    chat.said = Said(sender="Bob", sender_id="99")
     await receive(an_assistant(memory, FakeModel()), chat, "I like tea")
     kept: Message = memory.messages[0]
     assert (kept.sender, kept.sender_id) == ("Bob", "99")

@@ -8,6 +8,7 @@ from handlers import COMMANDS, press, receive, turn_away
 from handlers.dispatch import parse_command
 from handlers.facts import SHOWN
 from handlers.search import snippet
+from keepsake.assistant import Said
 from keepsake.locales import translate
 from keepsake.models import Category, Fact
 from tests.handlers.fakes import FakeMemory, FakeModel, RecordingChat, an_assistant
@@ -84,7 +85,7 @@ async def test_an_unknown_command_gets_a_line_and_reaches_nobody() -> None:
 
 async def test_what_somebody_else_wrote_is_no_command() -> None:
     memory, chat = FakeMemory(), RecordingChat()
-    chat.sender = "Mallory"
+    chat.said = Said(sender="Mallory")
     await shown("/stats", memory, chat)
     assert memory.messages[0].content == "/stats"
 
