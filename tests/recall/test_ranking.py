@@ -90,6 +90,13 @@ def test_all_that_could_speak_for_a_message_makes_one() -> None:
     assert combine(Evidence()) == 0
 
 
+def test_the_word_itself_comes_before_what_stands_beside_it() -> None:
+    """A message of the user's beside it, against a shorter one of the assistant's that says it."""
+    says_it = Evidence(words=0.5, length=0.4, words_of_session=0.2)
+    beside_it = Evidence(words_beside=0.5, length=0.5, by_user=True, words_of_session=0.2)
+    assert combine(says_it, by_meaning=False) > combine(beside_it, by_meaning=False)
+
+
 def test_without_vectors_meaning_is_not_missed() -> None:
     only_words = Evidence(words=1.0)
     assert combine(only_words, by_meaning=False) > combine(only_words)
