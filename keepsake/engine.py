@@ -30,7 +30,7 @@ from keepsake.jobs import Done, JobRunner, Lane
 from keepsake.locales import translate
 from keepsake.models import AnswerEvent, Fact, ItemKind, Job, Message
 from keepsake.prompt import tokens
-from keepsake.prompt.block import BlockParts, render
+from keepsake.prompt.block import BlockParts, is_cut, render
 from keepsake.prompt.budget import fit
 from keepsake.prompt.request import block_tokens
 from keepsake.recall.floor import calibration
@@ -190,12 +190,12 @@ class Engine:
         self, question: Question, limit: int, *, above_floor: bool = False
     ) -> list[tuple[Message, float]]:
         """Messages about a question, best first; `above_floor`: only those that are worth showing."""
+        floor = self.floor if above_floor else None
         try:
-            found = await self._recall.search(question, limit)
+            return await self._recall.search(question, limit, floor)
         except EmbeddingError as error:
             log.warning("recall by keyword only: %s", error)
-            found = await self._keyword_recall().search(question, limit)
-        return [(m, score) for m, score in found if not above_floor or score >= self.floor]
+            return await self._keyword_recall().search(question, limit, floor)
 
     def _keyword_recall(self) -> Recall:
         return Recall(
@@ -231,14 +231,17 @@ class Engine:
             query,
             history=[message.content for message in recent[-_HISTORY:]],
             before=before,
-            without={message.id for message in recent},
+            # What is cut short in the LTM may be recalled, and then stands whole in the RAG instead.
+            without={message.id for message in recent} - {one.id for one in ltm if is_cut(one.content)},
         )
-        everything_stands_there = len(recent) < stm_size + ltm_size
+        everything_stands_there = len(recent) < stm_size + ltm_size and len(question.without) == len(recent)
         found = (
             []
             if everything_stands_there
             else await self.search(question, self.settings.rag_size, above_floor=True)
         )
+        recalled = {message.id for message, _ in found}
+        ltm = [message for message in ltm if message.id not in recalled]
         language = await self.storage.language(user_id) or self.settings.default_language
         everything = BlockParts(facts=facts, stm=stm, ltm=ltm, rag=found)
         say = partial(translate, language)

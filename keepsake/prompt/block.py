@@ -98,6 +98,11 @@ def shown_name(sender: str) -> str:
     return condense(sender, NAME_CHARACTERS)
 
 
+def is_cut(text: str) -> bool:
+    """Does `condense` leave something of this text out?"""
+    return condense(text) != " ".join(text[: 2 * CONDENSED_CHARACTERS].split())
+
+
 def condense(text: str, limit: int = CONDENSED_CHARACTERS) -> str:
     """The first `limit` characters on one line, cut at a word, with an ellipsis where anything was cut.
 

@@ -2,9 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from keepsake.recall.question import Understood
 from keepsake.recall.ranking import CosineScale
+
+# Of the best score so much is asked of the others.
+RELATIVE = 0.7
+# A question of one or two words is a look-up: what does not hold them has to mean the same.
+LOOK_UP_TERMS = 2
+SAME_MEANING = 0.65
+
+
+def above(
+    floor: float,
+    ranked: Sequence[tuple[int, float]],
+    asked: Understood,
+    words: Mapping[int, float],
+    meaning: Mapping[int, float],
+) -> list[tuple[int, float]]:
+    """Those of a ranking, best first, that are worth showing. `words` and `meaning`: shares, 0–1, by message."""
+    if not ranked:
+        return []
+    least = max(floor, RELATIVE * ranked[0][1])
+    looked_up = 0 < len(asked.terms) <= LOOK_UP_TERMS and not asked.earlier_terms and not asked.named
+    return [
+        (one, score)
+        for one, score in ranked
+        if score >= least
+        and (not looked_up or words.get(one, 0.0) > 0 or meaning.get(one, 0.0) >= SAME_MEANING)
+    ]
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from keepsake.models import ItemKind, Message
 from keepsake.recall.echoes import without_echoes
+from keepsake.recall.floor import above
 from keepsake.recall.neighbours import REACH, Neighbours
 from keepsake.recall.question import Question, Understood, understand
 from keepsake.recall.ranking import CosineScale, bm25, combine, most_of, rank, rarity
@@ -63,8 +64,10 @@ class Recall:
         self._scale = scale
         self._candidates = candidates
 
-    async def search(self, question: Question, limit: int) -> list[tuple[Message, float]]:
-        """Messages with scores of 0–1, best first, at most `limit`."""
+    async def search(
+        self, question: Question, limit: int, floor: float | None = None
+    ) -> list[tuple[Message, float]]:
+        """Messages with scores of 0–1, best first, at most `limit`; with a `floor`, only those worth showing."""
         user_id, without = question.user_id, set(question.without)
         asked = understand(question, await self._database.read(messages.speakers, user_id))
         # The model works on its own thread while the disk is read.
@@ -91,7 +94,10 @@ class Recall:
             for one in candidates - without
             if one in seen and (question.before is None or one < question.before)
         }
-        return await self._read(question, rank(scores), limit)
+        ranked = rank(scores)
+        if floor is not None:
+            ranked = above(floor, ranked, asked, words, meaning)
+        return await self._read(question, ranked, limit)
 
     async def _read(
         self, question: Question, ranked: Sequence[tuple[int, float]], limit: int
