@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from datetime import timedelta
 
 from bot_models.user_state import UserState
 from handlers.search import find, found_lines
@@ -140,7 +141,14 @@ async def _keep(
     reply = None
     if answer.text.strip():
         key = f"{chat.said.key}:answer" if chat.said.key else None
-        reply = await app.memory.save_answer(question, answer.text, key=key, also=chat.posting(answer.text))
+        reply = await app.memory.save_answer(
+            question,
+            answer.text,
+            # Beside its question also where that had waited: one conversation, whenever it is handled.
+            created_at=question.created_at + timedelta(milliseconds=latency_ms) if chat.said.at else None,
+            key=key,
+            also=chat.posting(answer.text),
+        )
         if reply is None:  # the person was erased while the answer was made
             return
         app.states.get_state(chat.user_id).add("assistant", reply.content)

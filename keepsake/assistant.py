@@ -54,7 +54,13 @@ class Memory(Protocol):
     ) -> Message: ...
 
     async def save_answer(
-        self, question: Message, content: str, *, key: str | None = None, also: Also | None = None
+        self,
+        question: Message,
+        content: str,
+        *,
+        created_at: datetime | None = None,
+        key: str | None = None,
+        also: Also | None = None,
     ) -> Message | None: ...
 
     async def edit_message(self, user_id: int | str, key: str, content: str) -> Message | None: ...

@@ -305,7 +305,7 @@ class Engine:
             log.warning("extraction: %s; the same messages are looked at again with the next ones", error)
             return Done()
         if extraction.refused:
-            log.info("extraction: %d facts, refused: %s", len(extraction.drafts), dict(extraction.refused))
+            log.debug("extraction: %d facts, refused: %s", len(extraction.drafts), dict(extraction.refused))
 
         def commit(connection: sqlite3.Connection) -> None:
             self.storage.store_extracted(connection, user_id, extraction.drafts, read_to)

@@ -135,10 +135,17 @@ class MemoryManager:
         return await (await self.engine()).save(new, also)
 
     async def save_answer(
-        self, question: Message, content: str, *, key: str | None = None, also: Also | None = None
+        self,
+        question: Message,
+        content: str,
+        *,
+        created_at: datetime | None = None,
+        key: str | None = None,
+        also: Also | None = None,
     ) -> Message | None:
         """Stores the assistant's answer to a message; None, and nothing, where that was erased meanwhile."""
-        new = checked_message(question.user_id, "assistant", content, self._clock(), None, None, key)
+        moment = created_at or self._clock()
+        new = checked_message(question.user_id, "assistant", content, moment, None, None, key)
         return await (await self.engine()).save_answer(question, new, also)
 
     async def edit_message(self, user_id: int | str, key: str, content: str) -> Message | None:

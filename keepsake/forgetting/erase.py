@@ -88,7 +88,10 @@ def delete_rows(connection: sqlite3.Connection, user_id: int) -> dict[str, int]:
     _delete_from_keyword_index(connection, user_id)
     counts = {
         entry.name: connection.execute(
-            f"DELETE FROM {entry.name} WHERE {entry.owner}", registry.parameters(user_id)
+            f"UPDATE {entry.name} SET {entry.scrub} WHERE {entry.owner}"
+            if entry.scrub
+            else f"DELETE FROM {entry.name} WHERE {entry.owner}",
+            registry.parameters(user_id),
         ).rowcount
         for entry in registry.owned()
     }

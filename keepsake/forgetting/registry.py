@@ -24,7 +24,8 @@ class TableEntry:
     `owner` is the SQL condition, over `:user`, for a person's rows; None where the table holds nobody's data
     or is emptied together with another one (`erased_with`). `order`: lower ones are erased first, since rows
     that refer to others go before them. `texts` and `vectors` name the columns that the scan takes what it
-    looks for from. `also_names`: columns that name somebody who is not the owner of the row, and why.
+    looks for from. `also_names`: columns that name somebody who is not the owner of the row, and why. `scrub`: what is
+    set where the rows themselves stay, without anything of the person.
     """
 
     name: str
@@ -35,6 +36,7 @@ class TableEntry:
     vectors: tuple[str, ...] = ()
     erased_with: str | None = None
     also_names: tuple[tuple[str, str], ...] = ()
+    scrub: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +59,13 @@ _SHADOW = "the inside of the keyword index"
 TABLES: tuple[TableEntry, ...] = (
     TableEntry(
         "inbox",
-        "updates from Telegram that wait or are done",
+        "updates from Telegram that wait or are done; their bare numbers stay, so that none is handled again",
         _OF_USER,
         0,
         texts=("payload",),
         also_names=(("chat_id", _WHERE),),
+        scrub="user_id = NULL, chat_id = NULL, thread_id = NULL, payload = NULL,"
+        " done_at = coalesce(done_at, received_at)",
     ),
     TableEntry(
         "outbox",

@@ -100,9 +100,10 @@ class VectorMemoryStorage:
         assert job.user_id is not None
         user_id, model = job.user_id, self.embedder.name
         while rows := await self._database.read(embeddings.queued, user_id, _EMBED_BATCH):
-            vectors = await self.embedder.embed_batch([text for _, _, text in rows])
+            texts = [text for _, _, text in rows]
+            vectors = await self.embedder.embed_batch(texts)
             made = [(kind, item, vector) for (kind, item, _), vector in zip(rows, vectors, strict=True)]
-            written = set(await self._database.write(embeddings.store, user_id, model, made))
+            written = set(await self._database.write(embeddings.store, user_id, model, made, texts))
             self._add_to_cache(user_id, [row for row in made if row[:2] in written])
         if self.chroma is None:
             return Done()

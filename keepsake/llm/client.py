@@ -6,6 +6,7 @@ The openai package takes most of a second to import, so that happens at first us
 from __future__ import annotations
 
 import asyncio
+import codecs
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import aclosing
@@ -212,14 +213,17 @@ class ChatModel:
 
     async def _once(self, answer: Answer, request: _Request, retries: int) -> AsyncGenerator[str, None]:
         stream = await self._open_stream(request, retries)
+        characters = _Characters()
         try:
             while (chunk := await self._next_chunk(stream)) is not None:
-                if piece := _take(chunk, answer):
+                if piece := characters.of(_take(chunk, answer)):
                     yield piece
         finally:
             await stream.close()
         if answer.finish_reason is None:
             raise BrokenOff("The model's answer broke off, or its endpoint does not speak chat completions.")
+        if piece := characters.end():
+            yield piece
 
     async def _open_stream(self, request: _Request, retries: int) -> Chunks:
         client = (await self._connected()).with_options(max_retries=retries)
@@ -310,6 +314,24 @@ async def _closed_with_its_loop(client: openai.AsyncOpenAI) -> AsyncGenerator[op
         yield client
     finally:
         await client.close()
+
+
+class _Characters:
+    """Makes whole characters of pieces of text: JSON may bring surrogates, and a pair of them in two pieces.
+
+    A pair becomes the character that it means, a lone one U+FFFD.
+    """
+
+    def __init__(self) -> None:
+        self._decoder = codecs.getincrementaldecoder("utf-16-le")("replace")
+
+    def of(self, piece: str) -> str:
+        """The piece, but for the first half of a pair at its end, which waits for the next one."""
+        return self._decoder.decode(piece.encode("utf-16-le", "surrogatepass"))
+
+    def end(self) -> str:
+        """What still waits."""
+        return self._decoder.decode(b"", final=True)
 
 
 def _take(chunk: ChatCompletionChunk, answer: Answer) -> str:

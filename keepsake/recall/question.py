@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from keepsake.index.terms import analyse, says_something
 
@@ -14,7 +16,11 @@ TEXT_MAX = 8_000  # characters of a question that are looked at
 # them drowns short questions that are plain.
 VAGUE_TERMS = 2
 TURNS = 2
+# One part of a name of so few words may stand for all of it; longer ones are titles of channels and groups.
+SHORT_NAME_WORDS = 2
+CACHED_NAMES = 20_000  # about 8 MB; each question is held against all speakers
 _SHORTEST_NAME = 2
+_LONGEST_NAME = 256  # characters that are looked at
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +53,10 @@ def understand(question: Question, speakers: Sequence[str]) -> Understood:
     """Takes a question apart. `speakers`: names of those who have spoken in this memory.
 
     A name says who spoke, which is weighed apart: among its words and in its vector it would only draw what mentions
-    that person.
+    that person. A long name of which only some words stand there is not meant: they are what is asked about.
     """
     asked = question.text[:TEXT_MAX]
-    in_question = set(analyse(asked))
-    named = frozenset(name for name in speakers if not in_question.isdisjoint(analyse(name)))
+    named = _named(speakers, frozenset(analyse(asked)))
     text = _without_names(asked, named)
     terms = list(dict.fromkeys(analyse(text)))[:TERMS_MAX]
     plain = says_something(text)
@@ -63,6 +68,27 @@ def understand(question: Question, speakers: Sequence[str]) -> Understood:
     before = dict.fromkeys(term for turn in earlier for term in analyse(turn))
     earlier_terms = [term for term in before if term not in terms][: TERMS_MAX - len(terms)]
     return Understood(text, terms, earlier, earlier_terms, named)
+
+
+def _named(speakers: Sequence[str], asked: frozenset[str]) -> frozenset[str]:
+    """Those whose name stands whole among the terms `asked`, or a part of a short name that nobody else's has."""
+    found: dict[str, frozenset[str]] = {}
+    for name in speakers:
+        terms = _terms_of_name(name[:_LONGEST_NAME])
+        if not terms.isdisjoint(asked):
+            found[name] = terms
+    bearers = Counter(term for terms in set(found.values()) for term in terms & asked)
+    own = {term for term, count in bearers.items() if count == 1 and len(term) >= _SHORTEST_NAME}
+    return frozenset(
+        name
+        for name, terms in found.items()
+        if terms <= asked or (len(name.split()) <= SHORT_NAME_WORDS and not own.isdisjoint(terms))
+    )
+
+
+@lru_cache(CACHED_NAMES)
+def _terms_of_name(name: str) -> frozenset[str]:
+    return frozenset(analyse(name))
 
 
 def _without_names(text: str, names: Collection[str]) -> str:

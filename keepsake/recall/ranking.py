@@ -5,7 +5,8 @@ A score is a weighted sum of what speaks for a message, each part 0–1, as a sh
 
 `meaning` is the cosine of question and message, stretched over the range that cosines of the model have. `words` is
 BM25 (Robertson and Zaragoza 2009, k1 and b as there) as a share of what a message that has every word of the question
-would get. Where there are no vectors, the weights of meaning are left out of the sum.
+would get. Where there are no vectors, `words` takes the weight of meaning over, and the weights of what means the same
+nearby are left out of the sum.
 
 The weights were found by coordinate ascent over dated chats in four languages and LoCoMo's conversations, in folds over
 conversations, and rounded; `words` then was raised, so that the word itself comes before what stands beside it.
@@ -107,6 +108,9 @@ def combine(evidence: Evidence, *, by_meaning: bool = True) -> float:
     if by_meaning:
         total += 0.45 * evidence.meaning + 0.18 * evidence.meaning_beside + 0.17 * evidence.meaning_of_session
         most += 0.80
+    else:
+        total += 0.45 * evidence.words
+        most += 0.45
     return min(max(total / most, 0.0), 1.0)
 
 

@@ -32,7 +32,7 @@ SCORED_MAX = 300  # messages whose words are counted for BM25
 EARLIER_MEANING = 0.3  # how far a vague question's vector is turned towards those of the turns before it
 EARLIER_WORDS = 0.2  # what their words weigh beside the question's own
 JUST_SAID = 4  # so many of the newest messages are embedded for a question that comes before their vectors do
-PATIENCE_SECONDS = 3.0  # with the embedding model; somebody waits for the answer
+PATIENCE_SECONDS = 3.0  # with the embedding model, for one question altogether; somebody waits for the answer
 
 log = logging.getLogger(__name__)
 
@@ -69,10 +69,11 @@ class Recall:
     ) -> list[tuple[Message, float]]:
         """Messages with scores of 0–1, best first, at most `limit`; with a `floor`, only those worth showing."""
         user_id, without = question.user_id, set(question.without)
+        deadline = asyncio.get_running_loop().time() + PATIENCE_SECONDS
         asked = understand(question, await self._database.read(messages.speakers, user_id))
         # The model works on its own thread while the disk is read.
         by_words = self._database.read(self._keyword_route, user_id, asked, without)
-        (words, best, around), query = await asyncio.gather(by_words, self._embedded(asked))
+        (words, best, around), query = await asyncio.gather(by_words, self._embedded(asked, deadline))
         newest = await self._newest(question)
         hits = {*best, *(message.id for message in newest)}
         cosines: dict[int, float] = {}
@@ -86,7 +87,7 @@ class Recall:
         candidates = {beside for one in hits for beside in (one, *neighbours.beside(one))}
         if self._vectors is not None and query is not None:
             cosines |= await self._cosines(self._vectors, user_id, query, candidates - cosines.keys())
-            cosines |= await self._just_said(self._vectors, query, newest, cosines)
+            cosines |= await self._just_said(self._vectors, query, newest, cosines, deadline)
         meaning = {item: self._scale.stretch(cosine) for item, cosine in cosines.items()}
         weigh = Weighing(asked, neighbours, words, meaning, hits)
         scores = {
@@ -134,13 +135,25 @@ class Recall:
         return await self._database.read(messages.last, question.user_id, self._candidates, question.before)
 
     async def _just_said(
-        self, vectors: Vectors, query: Vector, newest: Sequence[Message], known: Mapping[int, float]
+        self,
+        vectors: Vectors,
+        query: Vector,
+        newest: Sequence[Message],
+        known: Mapping[int, float],
+        deadline: float,
     ) -> dict[int, float]:
-        """Cosines of the last messages that have no vector yet, but for more than a few."""
+        """Cosines of the last messages that have no vector yet, but for more than a few and what takes too long."""
         waiting = [message for message in newest[-JUST_SAID:] if message.id not in known]
-        return {one.id: float(await vectors.embed_query(one.content) @ query) for one in waiting}
+        found: dict[int, float] = {}
+        try:
+            async with asyncio.timeout_at(deadline):
+                for one in reversed(waiting):
+                    found[one.id] = float(await vectors.embed_query(one.content) @ query)
+        except TimeoutError:
+            log.info("recall without %d of the last messages' vectors", len(waiting) - len(found))
+        return found
 
-    async def _embedded(self, asked: Understood) -> Vector | None:
+    async def _embedded(self, asked: Understood, deadline: float) -> Vector | None:
         """The question's vector, turned a little towards the turns before it where it may be vague.
 
         None where there is no model, or it takes too long: it may be loading, or many ask at once.
@@ -148,7 +161,7 @@ class Recall:
         if self._vectors is None or not asked.text.strip():
             return None
         try:
-            async with asyncio.timeout(PATIENCE_SECONDS):
+            async with asyncio.timeout_at(deadline):
                 query = await self._vectors.embed_query(asked.text)
                 # These texts were embedded not long ago, as messages: the embedder still knows them.
                 turns = [await self._vectors.embed_query(turn) for turn in asked.earlier]

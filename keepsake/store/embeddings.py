@@ -58,11 +58,20 @@ def users_queued(connection: sqlite3.Connection) -> list[int]:
 
 
 def store(
-    connection: sqlite3.Connection, user_id: int, model: str, rows: Iterable[tuple[ItemKind, int, Vector]]
+    connection: sqlite3.Connection,
+    user_id: int,
+    model: str,
+    rows: Iterable[tuple[ItemKind, int, Vector]],
+    texts: Sequence[str] | None = None,
 ) -> list[ItemKey]:
-    """Writes vectors, each only where its message or fact still stands. Returns those that were written."""
+    """Writes vectors, each only where its message or fact still stands. Returns those that were written.
+
+    `texts`: what they were made of; where an item has another text by now, it stays queued.
+    """
     written: list[ItemKey] = []
-    for kind, item_id, vector in rows:
+    for place, (kind, item_id, vector) in enumerate(rows):
+        if texts is not None and _text(connection, kind, item_id) not in (None, texts[place]):
+            continue
         connection.execute(
             "DELETE FROM vector_queue WHERE user_id = ? AND kind = ? AND item_id = ?",
             (user_id, kind, item_id),
@@ -78,6 +87,12 @@ def store(
         if changed:
             written.append((kind, item_id))
     return written
+
+
+def _text(connection: sqlite3.Connection, kind: ItemKind, item_id: int) -> str | None:
+    table = "messages" if kind == "message" else "facts"
+    row = connection.execute(f"SELECT content FROM {table} WHERE id = ?", (item_id,)).fetchone()
+    return row[0] if row else None
 
 
 def load(

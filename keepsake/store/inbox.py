@@ -6,6 +6,10 @@ import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from keepsake.store import users
+
+_BOT = "telegram_bot"  # in `meta`
+
 
 @dataclass(frozen=True, slots=True)
 class Arrived:
@@ -25,6 +29,14 @@ class Undone:
     update_id: int
     chat_id: int | None
     thread_id: int | None
+
+
+def begin(connection: sqlite3.Connection, bot: str) -> None:
+    """Empties inbox and outbox where they are another bot's. `bot`: whose they are from now on."""
+    if users.get_meta(connection, _BOT) not in (None, bot):
+        connection.execute("DELETE FROM inbox")
+        connection.execute("DELETE FROM outbox")
+    users.set_meta(connection, _BOT, bot)
 
 
 def put(connection: sqlite3.Connection, updates: Iterable[Arrived], now: int) -> list[Undone]:

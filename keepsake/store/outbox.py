@@ -53,6 +53,8 @@ def put(
 ) -> None:
     """Adds letters, each a name and a payload. One whose name is there already stays as it is.
 
+    Nothing is added where the update is done: its person was erased meanwhile.
+
     `message_id`: the message in memory that they show. The first of them takes the place of a preview, if one was
     sent: it changes that message.
     """
@@ -67,7 +69,8 @@ def put(
     for name, payload in letters:
         connection.execute(
             "INSERT INTO outbox (update_id, name, user_id, chat_id, thread_id, payload, message_id, telegram_id,"
-            " created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+            " created_at) SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9"
+            " WHERE EXISTS (SELECT 1 FROM inbox WHERE update_id = ?1 AND done_at IS NULL) ON CONFLICT DO NOTHING",
             (
                 *(to.update_id, name, to.user_id, to.chat_id, to.thread_id),
                 *(payload, message_id, telegram_id, now),
@@ -104,13 +107,14 @@ def to_send(connection: sqlite3.Connection, update_id: int) -> list[Letter]:
 
 def mark(
     connection: sqlite3.Connection, letter_id: int, state: State, telegram_id: int | None = None
-) -> None:
-    """Notes how far a letter is. What is settled keeps no contents."""
-    connection.execute(
+) -> bool:
+    """Notes how far a letter is; False where it is gone. What is settled keeps no contents."""
+    changed = connection.execute(
         "UPDATE outbox SET state = :state, telegram_id = coalesce(:telegram, telegram_id),"
         " payload = CASE WHEN :state IN ('waiting', 'sending') THEN payload END WHERE id = :id",
         {"state": state, "telegram": telegram_id, "id": letter_id},
     )
+    return changed.rowcount > 0
 
 
 def move(connection: sqlite3.Connection, old_chat: int, new_chat: int) -> None:

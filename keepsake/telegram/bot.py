@@ -44,11 +44,18 @@ async def run_telegram(
     # The library warns at every flood limit unless it may give durations as timedeltas, as it will anyway.
     os.environ.setdefault("PTB_TIMEDELTA", "true")
     bot = open_bot(app.settings)
-    async with _stopping(stop) as stopped:
+    async with _stopping(stop) as (stopped, hurry):
         try:
             await insist(bot.initialize, stopped)
             if not stopped.is_set():
-                await _talk(app, bot, Front(app, bot, database, clock), stopped)
+                front = Front(app, bot, database, clock)
+                try:
+                    await _talk(app, bot, front, stopped)
+                except SettingError:
+                    hurry.set()  # nothing can be sent any more
+                    raise
+                finally:
+                    await front.stop(_GRACE_SECONDS, hurry)
         finally:
             await bot.shutdown()
             await bot.request.shutdown()  # it is open also where connecting failed
@@ -73,16 +80,14 @@ async def _talk(app: Assistant, bot: RawBot, front: Front, stopped: asyncio.Even
     await _set_menu(bot, language)
     app.access.offer_code(lambda code: _tell(translate(language, "operator-code", code=code)))
     await front.resume()
-    try:
-        _tell(translate(language, "operator-running", name=bot.username))
-        if app.settings.telegram_webhook_url is not None:
-            await listen(bot, app.settings, front, stopped)
-        else:
-            await insist(bot.delete_webhook, stopped)
-            await poll(bot, front.take, stopped)
-        _tell(translate(language, "operator-stopping"))
-    finally:
-        await front.stop(_GRACE_SECONDS)
+    running = translate(language, "operator-running", name=bot.username)
+    if app.settings.telegram_webhook_url is not None:
+        await listen(bot, app.settings, front, stopped, begun=lambda: _tell(running))
+    else:
+        await insist(bot.delete_webhook, stopped)
+        _tell(running)
+        await poll(bot, front.take, stopped)
+    _tell(translate(language, "operator-stopping"))
 
 
 async def _set_menu(bot: RawBot, default: str) -> None:
@@ -96,16 +101,21 @@ async def _set_menu(bot: RawBot, default: str) -> None:
 
 
 @asynccontextmanager
-async def _stopping(stop: asyncio.Event | None) -> AsyncIterator[asyncio.Event]:
-    """An event that SIGTERM and SIGINT set, or the one that is given, and no signals."""
+async def _stopping(stop: asyncio.Event | None) -> AsyncIterator[tuple[asyncio.Event, asyncio.Event]]:
+    """An event that SIGTERM and SIGINT set, or the one that is given, and one that a second signal sets."""
+    hurry = asyncio.Event()
     if stop is not None:
-        yield stop
+        yield stop, hurry
         return
     event, loop = asyncio.Event(), asyncio.get_running_loop()
+
+    def signalled() -> None:
+        (hurry if event.is_set() else event).set()
+
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, event.set)
+        loop.add_signal_handler(number, signalled)
     try:
-        yield event
+        yield event, hurry
     finally:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.remove_signal_handler(number)

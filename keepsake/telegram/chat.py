@@ -46,7 +46,8 @@ class TelegramChat:
         self.thread_id = to.thread_id
         self._said = {outbox.REPLY: 0, outbox.NOTE: 0}
         self._answering: asyncio.Task[None] | None = None
-        self._stop = False
+        self._stop = asyncio.Event()
+        self.was_stopped = False
 
     async def send(self, text: str, buttons: Sequence[Button] = ()) -> None:
         await self._say(outbox.REPLY, text, buttons)
@@ -60,14 +61,16 @@ class TelegramChat:
         await self._mail.post(self._to, f"{kind}{number}", plain_parts(text), buttons)
 
     async def stream(self, pieces: AsyncIterator[str]) -> None:
-        if self._stop:
+        if self._stop.is_set():
+            self.was_stopped = True
             raise AnswerStopped
         self._answering = asyncio.create_task(self._show(pieces), name="answer")
         try:
             await self._answering
         except asyncio.CancelledError:
-            if not self._stop:
+            if not self._stop.is_set():
                 raise
+            self.was_stopped = True
             raise AnswerStopped from None
         finally:
             self._answering.cancel()
@@ -79,8 +82,8 @@ class TelegramChat:
                 preview.text += piece
 
     def stop_answer(self) -> None:
-        """The answer ends with what has come of it."""
-        self._stop = True
+        """The answer ends with what has come of it, unless it is whole already."""
+        self._stop.set()
         if self._answering is not None:
             self._answering.cancel()
 

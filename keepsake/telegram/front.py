@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Sequence
 from typing import Any
@@ -15,6 +16,7 @@ from handlers import press, receive, turn_away
 from handlers.dispatch import parse_command
 from keepsake.assistant import Assistant, Said
 from keepsake.clock import Clock
+from keepsake.errors import DatabaseError
 from keepsake.locales import pick_language, translate
 from keepsake.store.database import Database
 from keepsake.store.inbox import Undone
@@ -43,7 +45,9 @@ class Front:
         self._previews = Previews(bot, self._limits, self._outbox)
         self._lanes = Lanes(self._work)
         self._talking: dict[Key, TelegramChat] = {}
-        self._stops: set[int] = set()  # numbers of the /cancel that did stop something
+        self._cancels: dict[int, int] = {}  # numbers of each /cancel and of what it is about
+        self._unwanted: set[int] = set()  # of what is to be stopped as soon as it is begun
+        self._stopped: set[int] = set()  # of what did stop
 
     @property
     def waiting(self) -> int:
@@ -52,20 +56,23 @@ class Front:
 
     async def resume(self) -> None:
         """Goes on with what was left undone."""
+        await self._inbox.begin(self._bot.id)
         for update in await self._inbox.undone():
             self._lanes.add(update)
 
     async def take(self, updates: Sequence[Json]) -> None:
         """Takes updates in; they are durable when this returns."""
-        came = {update.get("update_id"): update for update in updates}
-        for new in await self._inbox.take(updates):
-            if _is_cancel(came[new.update_id]):
-                self._stop_answer(new)
-            self._lanes.add(new)
+        new = {update.update_id: update for update in await self._inbox.take(updates)}
+        for raw in updates:
+            update = new.pop(raw["update_id"], None) if _has_number(raw) else None
+            if update is not None:
+                if _is_cancel(raw):
+                    self._stop_answer(update)
+                self._lanes.add(update)
 
-    async def stop(self, grace_seconds: float) -> None:
-        """Lets end what is worked on; the rest waits in the inbox."""
-        if cut_short := await self._lanes.stop(grace_seconds):
+    async def stop(self, grace_seconds: float, hurry: asyncio.Event) -> None:
+        """Lets end what is worked on, until `hurry` is set; the rest waits in the inbox."""
+        if cut_short := await self._lanes.stop(grace_seconds, hurry):
             log.warning(
                 "%d answers were cut short by the stop; they are made anew at the next start", cut_short
             )
@@ -73,10 +80,15 @@ class Front:
 
     def _stop_answer(self, update: Undone) -> None:
         """/cancel does not wait behind the answer that it is about."""
-        chat = self._talking.get(lane_of(update))
+        lane = lane_of(update)
+        target, chat = self._lanes.first(lane), self._talking.get(lane)
+        if target is None:
+            return
+        self._cancels[update.update_id] = target
         if chat is not None:
             chat.stop_answer()
-            self._stops.add(update.update_id)
+        else:  # it came together with what it is about
+            self._unwanted.add(target)
 
     async def _work(self, update_id: int) -> None:
         raw = await self._inbox.read(update_id)
@@ -84,13 +96,13 @@ class Front:
             return
         if not await self._outbox.is_answered(update_id):
             try:
-                update = Update.de_json(raw, self._bot)
-            except (TypeError, ValueError, KeyError, AttributeError) as error:
-                log.warning(
-                    "update %d cannot be read and is passed over: %s", update_id, type(error).__name__
-                )
-            else:
-                await self._handle(update)
+                await self._handle(Update.de_json(raw, self._bot))
+            except DatabaseError:
+                raise
+            except Exception as error:  # noqa: BLE001 - whatever it is, it must not come again for ever
+                kind = type(error).__name__
+                log.error("update %d cannot be handled and is passed over: %s", update_id, kind)
+        self._unwanted.discard(update_id)
         await self._outbox.deliver(update_id)
         await self._inbox.finish(update_id)
 
@@ -107,30 +119,37 @@ class Front:
         if user is None or not _is_private(message) or _is_service(message):
             return
         app, chat = self._app, self._chat(update, message, user)
+        text = message.text if message.text is not None else message.caption
         sender, sender_id = _forwarded_from(message, user)
-        stopped = update.update_id in self._stops
-        self._stops.discard(update.update_id)
+        target = self._cancels.pop(update.update_id, None)
+        stopped = target in self._stopped
+        self._stopped -= {target}
         chat.said = Said(sender, sender_id, message.date, key_of(message), stopped)
+        if update.update_id in self._unwanted:
+            chat.stop_answer()
         lane = (message.chat_id, chat.thread_id)
         self._talking[lane] = chat
         try:
             if not app.access.allows(user.id):
                 await turn_away(app, chat, message.text or "", user.language_code)
-            elif message.text is None:
+            elif text is None:
                 chat.language = await app.memory.language(user.id) or chat.language
                 await chat.send(translate(chat.language, "text-only"))
             else:
-                await receive(app, chat, message.text)
+                await receive(app, chat, text)
         finally:
             del self._talking[lane]
+            if chat.was_stopped:
+                self._stopped.add(update.update_id)
 
     async def _on_edit(self, message: Message) -> None:
         """An edit changes what was said; it is not said again, so it runs no command and gets no answer."""
         user = message.from_user
         if user is None or not _is_private(message) or not self._app.access.allows(user.id):
             return
-        if message.text is not None and message.text.strip():
-            edited = await self._app.memory.edit_message(user.id, key_of(message), message.text)
+        text = message.text if message.text is not None else message.caption
+        if text is not None and text.strip():
+            edited = await self._app.memory.edit_message(user.id, key_of(message), text)
             if edited is not None:
                 self._app.states.forget(user.id)  # read anew from the store, with the new text
 
@@ -155,7 +174,11 @@ class Front:
 
 def key_of(message: Message) -> str:
     """What memory knows a message of Telegram's by."""
-    return f"telegram:{message.chat_id}:{message.message_id}"
+    return f"telegram:{message.get_bot().id}:{message.chat_id}:{message.message_id}"
+
+
+def _has_number(raw: object) -> bool:
+    return isinstance(raw, dict) and isinstance(raw.get("update_id"), int)
 
 
 def _is_private(message: Message) -> bool:
@@ -168,8 +191,11 @@ def _is_service(message: Message) -> bool:
 
 
 def _is_cancel(raw: Json) -> bool:
+    """Is it the command /cancel, said by the person and not passed on?"""
     message = raw.get("message")
-    text = message.get("text") if isinstance(message, dict) else None
+    if not isinstance(message, dict) or "forward_origin" in message:
+        return False
+    text = message.get("text")
     command = parse_command(text) if isinstance(text, str) else None
     return command is not None and command[0] == "cancel"
 

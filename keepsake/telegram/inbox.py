@@ -30,7 +30,11 @@ class Inbox:
         self._clock = clock
         self._taken = 0
 
-    async def take(self, updates: Iterable[Json]) -> list[Undone]:
+    async def begin(self, bot_id: int) -> None:
+        """Numbers count for one bot: where another one was here before, what it left is of no use."""
+        await self._database.write(inbox.begin, str(bot_id))
+
+    async def take(self, updates: Iterable[object]) -> list[Undone]:
         """Stores updates; when this returns they are durable. Returns those that had not come before."""
         arrived = [one for update in updates if (one := _arrived(update)) is not None]
         if not arrived:
@@ -66,10 +70,10 @@ class Inbox:
         return to_micros(self._clock())
 
 
-def _arrived(update: Json) -> Arrived | None:
+def _arrived(update: object) -> Arrived | None:
     """What has to be known of an update before it is parsed; it may be of any shape."""
-    update_id = update.get("update_id")
-    if not isinstance(update_id, int):
+    update_id = _number(update.get("update_id")) if isinstance(update, dict) else None
+    if update_id is None or not isinstance(update, dict):
         log.error("Telegram sent an update without a number; it is passed over")
         return None
     body = next((value for name, value in update.items() if name != "update_id"), None)
@@ -80,7 +84,7 @@ def _arrived(update: Json) -> Arrived | None:
         chat_id=_id(message.get("chat")),
         thread_id=_number(message.get("message_thread_id")) if message.get("is_topic_message") else None,
         user_id=_id(said.get("from")),
-        payload=json.dumps(update, ensure_ascii=False),
+        payload=json.dumps(update),  # in ASCII: a lone surrogate can stand in JSON, not in SQLite
     )
 
 
@@ -89,4 +93,7 @@ def _id(value: object) -> int | None:
 
 
 def _number(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    """A whole number that fits into SQLite."""
+    if isinstance(value, int) and not isinstance(value, bool) and -(2**63) <= value < 2**63:
+        return value
+    return None

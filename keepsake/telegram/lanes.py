@@ -12,7 +12,7 @@ from keepsake.store.inbox import Undone
 
 log = logging.getLogger(__name__)
 
-CHATS_AT_ONCE = 256
+CHATS_AT_ONCE = 1000
 RETRY_SECONDS = 2.0
 RETRY_MOST_SECONDS = 60.0
 
@@ -44,16 +44,27 @@ class Lanes:
         """How many updates wait or are worked on."""
         return sum(len(lane) for lane in self._waiting.values())
 
-    async def stop(self, grace_seconds: float) -> int:
-        """Begins nothing new, and lets end what is worked on, for so long. Returns how many were cut short."""
+    def first(self, key: Key) -> int | None:
+        """The update that is worked on, or is next, in a lane."""
+        lane = self._waiting.get(key)
+        return lane[0] if lane else None
+
+    async def stop(self, grace_seconds: float, hurry: asyncio.Event | None = None) -> int:
+        """Begins nothing new, and lets end what is worked on, for so long or until `hurry` is set.
+
+        Returns how many were cut short.
+        """
         self._stopping = True
         workers = list(self._workers.values())
         if not workers:
             return 0
-        _, late = await asyncio.wait(workers, timeout=grace_seconds)
-        for worker in late:
-            worker.cancel()
-        await asyncio.gather(*late, return_exceptions=True)
+        ending = asyncio.create_task(_all_end(workers))
+        hurried = asyncio.create_task(_happens(hurry))
+        await asyncio.wait({ending, hurried}, timeout=grace_seconds, return_when=asyncio.FIRST_COMPLETED)
+        late = [worker for worker in workers if not worker.done()]
+        for task in (hurried, *late):
+            task.cancel()
+        await asyncio.gather(ending, hurried, return_exceptions=True)
         return len(late)
 
     async def _serve(self, key: Key) -> None:
@@ -83,6 +94,14 @@ class Lanes:
             kind = type(error).__name__
             log.error("update %d was not handled and waits for the next start: %s", update_id, kind)
         return True
+
+
+async def _all_end(workers: list[asyncio.Task[None]]) -> None:
+    await asyncio.wait(workers)
+
+
+async def _happens(event: asyncio.Event | None) -> None:
+    await (event or asyncio.Event()).wait()
 
 
 def lane_of(update: Undone) -> Key:

@@ -14,7 +14,15 @@ from typing import Any
 
 import httpx
 from telegram import Bot, InlineKeyboardButton, InlineKeyboardMarkup, Message, MessageEntity
-from telegram.error import BadRequest, ChatMigrated, Forbidden, NetworkError, RetryAfter, TelegramError
+from telegram.error import (
+    BadRequest,
+    ChatMigrated,
+    Forbidden,
+    InvalidToken,
+    NetworkError,
+    RetryAfter,
+    TelegramError,
+)
 
 from keepsake.assistant import Button
 from keepsake.clock import Clock, to_micros
@@ -108,7 +116,7 @@ class Outbox:
             except ChatMigrated as error:
                 await self._database.write(outbox.move, letter.chat_id, error.new_chat_id)
                 letter = _moved(letter, error.new_chat_id)
-            except NetworkError as error:
+            except (NetworkError, InvalidToken) as error:
                 log.warning("no way to Telegram (%s), next try in %g s", type(error).__name__, wait)
                 await asyncio.sleep(wait)
                 wait = min(wait * 2, _BACKOFF_MOST_SECONDS)
@@ -116,11 +124,12 @@ class Outbox:
                 return
 
     async def _try(self, letter: Letter) -> None:
-        """One try. Raises RetryAfter, ChatMigrated or NetworkError where it surely did not arrive."""
+        """One try. Raises RetryAfter, ChatMigrated, InvalidToken or NetworkError where it surely did not arrive."""
         try:
-            await self._mark(letter, "sending")
+            if not await self._mark(letter, "sending"):
+                return  # the person was erased while it waited
             telegram_id = await self._send(letter)
-        except (RetryAfter, ChatMigrated):
+        except (RetryAfter, ChatMigrated, InvalidToken):
             await self._mark(letter, "waiting")
             raise
         except (BadRequest, Forbidden) as error:
@@ -162,8 +171,8 @@ class Outbox:
                 raise
             return await call({**what, "entities": []})
 
-    async def _mark(self, letter: Letter, state: outbox.State, telegram_id: int | None = None) -> None:
-        await self._database.write(outbox.mark, letter.id, state, telegram_id)
+    async def _mark(self, letter: Letter, state: outbox.State, telegram_id: int | None = None) -> bool:
+        return await self._database.write(outbox.mark, letter.id, state, telegram_id)
 
     def _now(self) -> int:
         return to_micros(self._clock())

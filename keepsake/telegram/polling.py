@@ -59,7 +59,8 @@ async def poll(bot: RawBot, take: Callable[[list[Json]], Awaitable[None]], stopp
                 log.error("updates cannot be taken: %s", error)
                 await _unless_stopped(asyncio.sleep(_BACKOFF_MOST_SECONDS), stopped)
                 continue
-            offset = max((one["update_id"] for one in updates if "update_id" in one), default=0) + 1
+            numbers = [one["update_id"] for one in updates if isinstance(one.get("update_id"), int)]
+            offset = max(numbers, default=offset or 0) + 1
     if offset is not None:
         try:
             await bot.raw_updates(offset, 0)
@@ -101,7 +102,8 @@ async def insist(call: Callable[[], Coroutine[Any, Any, T]], stopped: asyncio.Ev
             return await _unless_stopped(call(), stopped)
         except InvalidToken:
             raise SettingError(
-                "TELEGRAM_BOT_TOKEN was rejected by the Bot API server: copy it again from @BotFather"
+                "TELEGRAM_BOT_TOKEN was rejected by the Bot API server: copy it again from @BotFather "
+                "(or look at TELEGRAM_API_URL, where it is set)"
             ) from None
         except Conflict:
             raise

@@ -7,18 +7,26 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
 from telegram import Bot
-from telegram.error import RetryAfter, TelegramError
+from telegram.error import (
+    BadRequest,
+    EndPointNotFound,
+    Forbidden,
+    InvalidToken,
+    RetryAfter,
+    TelegramError,
+)
 
 from keepsake.store.outbox import Address
 from keepsake.telegram.limits import Limits
 from keepsake.telegram.outbox import Outbox
 from keepsake.telegram.polling import seconds
-from keepsake.telegram.render import markdown_parts
+from keepsake.telegram.render import Part, markdown_parts
 
 log = logging.getLogger(__name__)
 
@@ -26,6 +34,7 @@ DRAFT_SECONDS = 1.0
 EDIT_SECONDS = 1.5
 # Telegram shows a draft for 30 seconds.
 _DRAFT_SHOWN_SECONDS = 20.0
+_ABOUT_FORMATS = re.compile("entit|parse|url", re.IGNORECASE)
 
 
 class Preview:
@@ -37,7 +46,7 @@ class Preview:
 
 
 class Previews:
-    """Shows answers as they grow, by drafts until the server refuses one."""
+    """Shows answers as they grow, by drafts where the server knows them."""
 
     def __init__(self, bot: Bot, limits: Limits, mail: Outbox) -> None:
         self._bot = bot
@@ -57,9 +66,9 @@ class Previews:
             await task
 
     async def _keep_showing(self, to: Address, preview: Preview, ended: asyncio.Event) -> None:
-        shown, shown_at = "", 0.0
+        shown, shown_at, drafts = "", 0.0, to.chat_id > 0
         while True:
-            by_draft = self._drafts and to.chat_id > 0
+            by_draft = drafts and self._drafts
             with suppress(TimeoutError):
                 async with asyncio.timeout(DRAFT_SECONDS if by_draft else EDIT_SECONDS):
                     await ended.wait()
@@ -73,22 +82,34 @@ class Previews:
                 await (self._draft(to, text) if by_draft else self._edit(to, preview, text))
             except RetryAfter as error:
                 self._limits.pause(to.chat_id, seconds(error.retry_after))
+            except Forbidden:
+                return  # they do not want to hear us any more
             except TelegramError as error:
                 log.info("a preview was not shown: %s", type(error).__name__)
-                if by_draft:
-                    self._drafts = False
+                if isinstance(error, BadRequest):
+                    drafts = False
+                elif by_draft and isinstance(error, InvalidToken | EndPointNotFound):
+                    self._drafts = False  # a server that does not know the method answers 404
             else:
                 shown, shown_at = text, time.monotonic()
 
     async def _draft(self, to: Address, text: str) -> None:
         for part in markdown_parts(text)[-1:]:  # of a long answer, where it grows
-            await self._bot.send_message_draft(
-                to.chat_id,
-                to.update_id,
-                part.text,
-                entities=part.entities or None,
-                message_thread_id=to.thread_id,
-            )
+            try:
+                await self._send_draft(to, part)
+            except BadRequest as error:
+                if not part.entities or not _ABOUT_FORMATS.search(error.message):
+                    raise
+                await self._send_draft(to, Part(part.text))
+
+    async def _send_draft(self, to: Address, part: Part) -> None:
+        await self._bot.send_message_draft(
+            to.chat_id,
+            to.update_id,
+            part.text,
+            entities=part.entities or None,
+            message_thread_id=to.thread_id,
+        )
 
     async def _edit(self, to: Address, preview: Preview, text: str) -> None:
         for part in markdown_parts(text)[:1]:  # of a long answer, what this message will hold

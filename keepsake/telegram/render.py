@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pyromark
 from telegram import MessageEntity
 from telegramify_markdown import MessageEntity as Entity
-from telegramify_markdown import convert, split_entities
+from telegramify_markdown import RenderConfig, convert, split_entities
 from telegramify_markdown.converter import STANDARD_OPTIONS
 
 # Telegram counts a message's length in UTF-16 code units.
@@ -20,6 +20,22 @@ MOST_ENTITIES = 100
 # Escaping a line of HTML shows what else is HTML behind it; deeper than this nobody writes.
 _PASSES = 10
 _TAG = re.compile(rb"<(?!/?tg-spoiler>)")
+
+# Of other addresses Telegram drops the link, or makes http://readme.md/ and http://mailto:a@b.c/ of it.
+_PORT = "[1-9][0-9]{0,3}|[1-5][0-9]{4}"
+_TAKEN = re.compile(rf"https?://[\w-]+(\.[\w-]+)+(:({_PORT}))?([/?#]\S*)?|tg://\w\S*", re.IGNORECASE)
+_CODE = frozenset(("code", "pre"))
+_QUOTES = frozenset(("blockquote", "expandable_blockquote"))
+
+
+def _without_pictures() -> RenderConfig:
+    config = RenderConfig.isolated()
+    for level in range(1, 7):
+        setattr(config.markdown_symbol, f"heading_level_{level}", "")
+    return config
+
+
+_CONFIG = _without_pictures()
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +48,14 @@ class Part:
 
 def markdown_parts(markdown: str) -> list[Part]:
     """The messages for an answer in Markdown; none for one that shows nothing."""
-    return list(_fitted(*convert(tags_as_text(markdown)), LONGEST))
+    text, entities = convert(tags_as_text(_whole(markdown)), config=_CONFIG)
+    text = _tell_addresses(text, entities)
+    return list(_fitted(text, _nested(entities), LONGEST))
 
 
 def plain_parts(text: str) -> list[Part]:
     """The messages for plain text, cut at line ends where there are any."""
-    return [Part(chunk) for chunk, _ in split_entities(text, [], LONGEST) if chunk.strip()]
+    return [Part(chunk) for chunk, _ in split_entities(_whole(text), [], LONGEST) if chunk.strip()]
 
 
 def tags_as_text(markdown: str) -> str:
@@ -59,6 +77,76 @@ def tags_as_text(markdown: str) -> str:
         pieces = [source[a:b] for a, b in zip(starts, [*tags, len(source)], strict=True)]
         markdown = b"\\".join(pieces).decode()
     return markdown
+
+
+def _whole(text: str) -> str:
+    """The text with U+FFFD in the place of half UTF-16 pairs, which nothing can be encoded with."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def _tell_addresses(text: str, entities: list[Entity]) -> str:
+    """Takes the links that cannot be ones from the entities; the text that returns tells their addresses."""
+    code = [entity for entity in entities if entity.type in _CODE]
+    links = [entity for entity in entities if entity.type == "text_link"]
+    for link in links:  # an image in a link comes before it
+        in_other = any(other is not link and _holds(other, link) for other in links)
+        shown = any(_shown(text, piece).strip() for piece in _pieces(link, code))
+        if shown and not in_other and _TAKEN.fullmatch(link.url or ""):
+            continue
+        entities.remove(link)
+        address = (link.url or "").removeprefix("mailto:").removeprefix("tel:")
+        if address and _shown(text, link) not in (address, link.url):
+            text = _inserted(text, entities, link, f" ({address})")
+    return text
+
+
+def _inserted(text: str, entities: list[Entity], link: Entity, more: str) -> str:
+    """The text with more behind a link; the entities move, and those around it grow."""
+    end, units = link.offset + link.length, text.encode("utf-16-le")
+    added = more.encode("utf-16-le")
+    for entity in entities:
+        if entity.offset >= end:
+            entity.offset += len(added) // 2
+        elif _holds(entity, link) and entity.type not in _CODE:
+            entity.length += len(added) // 2
+    return (units[: 2 * end] + added + units[2 * end :]).decode("utf-16-le")
+
+
+def _nested(entities: list[Entity]) -> list[Entity]:
+    """The entities as Telegram nests them: in code nothing, and no quote in a quote."""
+    code = [entity for entity in entities if entity.type in _CODE]
+    quotes: list[Entity] = []
+    for entity in sorted(entities, key=_place):
+        if entity.type in _QUOTES and not any(_holds(outer, entity) for outer in quotes):
+            quotes.append(entity)
+    others = [entity for entity in entities if entity.type not in _CODE | _QUOTES]
+    pieces = [piece for entity in others for piece in _pieces(entity, code)]
+    return sorted([*quotes, *code, *pieces], key=_place)
+
+
+def _place(entity: Entity) -> tuple[int, int]:
+    return entity.offset, -entity.length
+
+
+def _pieces(entity: Entity, code: list[Entity]) -> Iterator[Entity]:
+    """What of an entity is outside of code, which is given in its order."""
+    at, end = entity.offset, entity.offset + entity.length
+    for one in code:
+        if at < one.offset + one.length and one.offset < end:
+            if at < one.offset:
+                yield entity.copy_with(offset=at, length=one.offset - at)
+            at = one.offset + one.length
+    if at < end:
+        yield entity.copy_with(offset=at, length=end - at)
+
+
+def _holds(outer: Entity, inner: Entity) -> bool:
+    return outer.offset <= inner.offset and inner.offset + inner.length <= outer.offset + outer.length
+
+
+def _shown(text: str, entity: Entity) -> str:
+    units = text.encode("utf-16-le")
+    return units[2 * entity.offset : 2 * (entity.offset + entity.length)].decode("utf-16-le")
 
 
 def _fitted(text: str, entities: list[Entity], longest: int) -> Iterator[Part]:

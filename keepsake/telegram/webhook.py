@@ -7,11 +7,13 @@ import hmac
 import json
 import logging
 import secrets
+from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import Any, Protocol
 
 from aiohttp import web
-from telegram.error import BadRequest
+from telegram.error import BadRequest, TelegramError
 
 from keepsake.errors import SettingError
 from keepsake.settings import Settings
@@ -22,6 +24,8 @@ log = logging.getLogger(__name__)
 PATH = "/telegram"
 HOST = "127.0.0.1"
 _SECRET_HEADER = "X-Telegram-Bot-Api-Secret-Token"  # noqa: S105 - the header's name
+_SHUTDOWN_SECONDS = 2.0  # for deliveries in work: one that is cut short comes again
+_LOOK_SECONDS = 60.0
 _LARGEST = 1_000_000  # bytes of one update; Telegram's are far smaller
 
 
@@ -34,13 +38,16 @@ class Taker(Protocol):
     async def take(self, updates: list[dict[str, Any]]) -> None: ...
 
 
-async def listen(bot: RawBot, settings: Settings, front: Taker, stopped: asyncio.Event) -> None:
+async def listen(
+    bot: RawBot, settings: Settings, front: Taker, stopped: asyncio.Event, begun: Callable[[], None]
+) -> None:
     """Has Telegram send updates to TELEGRAM_WEBHOOK_URL, and takes them at 127.0.0.1, until `stopped`.
 
-    An update is confirmed, with status 200, when it is durable. Raises SettingError where the port is taken.
+    `begun` is called when both are ready. An update is confirmed, with status 200, when it is durable. Raises
+    SettingError where the port is taken.
     """
     secret = secrets.token_urlsafe(32)  # new at each start: Telegram is told it below
-    runner = web.AppRunner(_application(front, secret), access_log=None)
+    runner = web.AppRunner(_application(front, secret), access_log=None, shutdown_timeout=_SHUTDOWN_SECONDS)
     await runner.setup()
     try:
         await web.TCPSite(runner, HOST, settings.telegram_webhook_port).start()
@@ -53,9 +60,25 @@ async def listen(bot: RawBot, settings: Settings, front: Taker, stopped: asyncio
     try:
         url = f"{str(settings.telegram_webhook_url).rstrip('/')}{PATH}"
         await insist(partial(_announce, bot, url, secret), stopped)
-        await stopped.wait()
+        begun()
+        await _watch(bot, stopped)
     finally:
         await runner.cleanup()
+
+
+async def _watch(bot: RawBot, stopped: asyncio.Event) -> None:
+    """Until `stopped`, tells what Telegram says of failed deliveries: nobody else would notice."""
+    told = None
+    while not stopped.is_set():
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_LOOK_SECONDS):
+                await stopped.wait()
+                return
+        with suppress(TelegramError):
+            info = await bot.get_webhook_info()
+            if info.last_error_date not in (None, told):
+                told = info.last_error_date
+                log.warning("Telegram cannot reach TELEGRAM_WEBHOOK_URL: %s", info.last_error_message)
 
 
 async def _announce(bot: RawBot, url: str, secret: str) -> None:
@@ -67,11 +90,12 @@ async def _announce(bot: RawBot, url: str, secret: str) -> None:
 
 def _application(front: Taker, secret: str) -> web.Application:
     async def take(request: web.Request) -> web.Response:
-        if not hmac.compare_digest(request.headers.get(_SECRET_HEADER, "").encode(), secret.encode()):
+        given = request.headers.get(_SECRET_HEADER, "").encode("utf-8", "surrogateescape")
+        if not hmac.compare_digest(given, secret.encode()):
             return web.Response(status=403)
         try:
             update = json.loads(await request.read())
-        except ValueError:
+        except (ValueError, RecursionError):
             return web.Response(status=400)
         if not isinstance(update, dict):
             return web.Response(status=400)

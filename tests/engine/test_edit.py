@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from keepsake.manager import HybridMemoryManager
@@ -38,6 +40,19 @@ async def test_an_edited_message_is_found_by_its_new_text(exact_search_limit: in
     connection = connect_reader(settings.database_path)
     assert [check for check in verify(connection, settings.data_dir) if not check.ok] == []
     connection.close()
+
+
+async def test_a_vector_of_the_old_text_that_comes_late_is_not_kept() -> None:
+    async with HybridMemoryManager(load_settings()) as memory:
+        await memory.save_message(7, "user", "my cat is called Fluffy and sleeps all day", key=KEY)
+        await asyncio.sleep(0.02)  # it is being embedded
+        await memory.edit_message(7, KEY, "the tax return is due in May")
+        await memory.flush()
+        engine = await memory.engine()
+        assert engine._vectors is not None
+        wanted = await engine._vectors.embed_query("the tax return is due in May")
+        (_, cosine), *_ = await engine._vectors.nearest(7, wanted, 1)
+        assert cosine > 0.99
 
 
 async def test_only_its_owner_and_its_key_reach_a_message() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -90,3 +91,37 @@ async def test_a_late_embedding_model_is_not_waited_for(
         said = await memory.save_message(7, "user", "The ferry leaves at seven")
         found = await memory.search_memory(7, "when does the ferry leave?")
         assert found[0][0] == said
+
+
+class Slow(Counting):
+    """Makes vectors of what is short at once, and others not before it may."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.may = asyncio.Event()
+
+    async def embed_query(self, text: str) -> np.ndarray:
+        if len(text) > 100:
+            await self.may.wait()
+        return await super().embed_query(text)
+
+    async def embed_batch(self, texts: Sequence[str]) -> np.ndarray:
+        await self.may.wait()
+        return await super().embed_batch(texts)
+
+
+async def test_the_vectors_of_what_was_just_said_are_not_waited_for(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("keepsake.recall.search.PATIENCE_SECONDS", 0.3)
+    embedder = Slow("slow")
+    async with HybridMemoryManager(settings, embedder=embedder) as memory:
+        long = "The ferry leaves at seven. " + "I wait and wait. " * 50
+        try:
+            said = await memory.save_message(7, "user", long)
+            short = await memory.save_message(7, "user", "It is called Aurora")
+            async with asyncio.timeout(5):
+                found = await memory.search_memory(7, "when does the ferry leave?")
+        finally:
+            embedder.may.set()
+        assert [message for message, _ in found[:2]] == [said, short]

@@ -70,7 +70,13 @@ class FakeMemory:
         return message
 
     async def save_answer(
-        self, question: Message, content: str, *, key: str | None = None, also: Also | None = None
+        self,
+        question: Message,
+        content: str,
+        *,
+        created_at: datetime | None = None,
+        key: str | None = None,
+        also: Also | None = None,
     ) -> Message | None:
         assert also is None, "there is no database here"
         return (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import subprocess
 import sys
@@ -74,6 +75,45 @@ async def test_streams_in_pieces_with_usage(server: ModelServer) -> None:
     body = server.requests[0]
     assert body["messages"] == [{"role": turn.role, "content": turn.content} for turn in TURNS]
     assert (body["model"], body["max_tokens"]) == (MODEL, 50)
+
+
+@asynccontextmanager
+async def endpoint_saying(pieces: list[str]) -> AsyncIterator[str]:
+    """The URL of an endpoint that answers with exactly these pieces, whatever they break apart."""
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n")
+        for piece in pieces:
+            chunk = {"choices": [{"index": 0, "delta": {"content": piece}, "finish_reason": None}]}
+            writer.write(f"data: {json.dumps(chunk)}\n\n".encode())
+        end = {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
+        writer.write(f"data: {json.dumps(end)}\n\ndata: [DONE]\n\n".encode())
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    async with server:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+
+
+@pytest.mark.parametrize(
+    ("pieces", "text"),
+    [
+        (["a \ud83d", "\ude00 b"], "a 😀 b"),
+        (["\ud83d", "", "\ude00"], "😀"),
+        (["a \ud83d\ude00 b"], "a 😀 b"),
+        (["a \ud83d b", "\ude00 c"], "a \ufffd b\ufffd c"),
+        (["a \ud83d", "\ud83d", "\ude00"], "a \ufffd😀"),
+        (["a \ud83d"], "a \ufffd"),
+    ],
+)
+async def test_surrogates_become_characters(pieces: list[str], text: str) -> None:
+    async with endpoint_saying(pieces) as url, model_at(url) as model:
+        answer = model.stream(TURNS)
+        shown = await whole(answer)
+    assert "".join(shown) == answer.text == text
+    assert all(piece.encode() for piece in shown)
 
 
 async def test_first_piece_comes_before_the_last_is_made(server: ModelServer) -> None:

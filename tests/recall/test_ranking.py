@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import fields, replace
 
 import numpy as np
@@ -9,7 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from keepsake.manager import MemoryManager
 from keepsake.recall.ranking import CosineScale, Evidence, bm25, combine, length_of, most_of, rank, rarity
+from keepsake.settings import Settings
 
 unit = st.floats(0, 1)
 
@@ -95,6 +98,24 @@ def test_the_word_itself_comes_before_what_stands_beside_it() -> None:
     says_it = Evidence(words=0.5, length=0.4, words_of_session=0.2)
     beside_it = Evidence(words_beside=0.5, length=0.5, by_user=True, words_of_session=0.2)
     assert combine(says_it, by_meaning=False) > combine(beside_it, by_meaning=False)
+
+
+async def test_by_keyword_only_the_one_message_with_a_word_comes_first(settings: Settings) -> None:
+    """Random messages of 3-60 words, each with a word of its own."""
+    chance = random.Random(7)
+    common = ["".join(chance.choices("bdfgklmnprstaeiou", k=chance.randint(3, 9))) for _ in range(400)]
+    held: dict[str, int] = {}
+    async with MemoryManager(settings) as memory:
+        for number in range(300):
+            own = f"zq{chr(97 + number % 26)}{chr(97 + number // 26)}vx"
+            text = [own, *chance.choices(common, k=chance.randint(2, 59))]
+            chance.shuffle(text)
+            held[own] = (
+                await memory.save_message(7, chance.choice(["user", "assistant"]), " ".join(text))
+            ).id
+        first = [(await memory.search_memory(7, own))[0][0].id for own in held]
+    right = sum(one == said for one, said in zip(first, held.values(), strict=True))
+    assert right >= 0.95 * len(held)
 
 
 def test_without_vectors_meaning_is_not_missed() -> None:

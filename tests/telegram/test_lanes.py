@@ -114,3 +114,17 @@ async def test_what_does_not_end_within_the_grace_is_cut_short() -> None:
     lanes.add(Undone(1, 7, None))
     await begun.wait()
     assert await lanes.stop(0.05) == 1
+
+
+async def test_who_hurries_waits_no_longer() -> None:
+    begun, hurry = asyncio.Event(), asyncio.Event()
+
+    async def work(_: int) -> None:
+        begun.set()
+        await asyncio.sleep(3600)
+
+    lanes = Lanes(work)
+    lanes.add(Undone(1, 7, None))
+    await begun.wait()
+    hurry.set()
+    assert await lanes.stop(3600, hurry) == 1

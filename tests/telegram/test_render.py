@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepsake.telegram.render import LONGEST, markdown_parts, plain_parts
+from keepsake.telegram.render import LONGEST, Part, markdown_parts, plain_parts
 from tests.telegram_server.rules import checked_entities, checked_text, utf16
 
 
@@ -53,13 +55,135 @@ def test_plain_text_is_left_as_it_is() -> None:
     assert all(utf16(part.text) <= LONGEST and not part.entities for part in parts)
 
 
+def taken(markdown: str) -> list[Part]:
+    """The parts, each of them looked at as Telegram would."""
+    parts = markdown_parts(markdown)
+    for part in parts:
+        entities = json.dumps([entity.to_dict() for entity in part.entities])
+        parameters = {"text": part.text, "entities": entities}
+        assert checked_text(parameters) == part.text
+        checked_entities(part.text, parameters)
+    return parts
+
+
+def formats(part: Part) -> list[tuple[str, str]]:
+    """What is shown how, in the order of the text."""
+    units = part.text.encode("utf-16-le")
+    ordered = sorted(part.entities, key=lambda entity: (entity.offset, entity.type))
+    return [(e.type, units[2 * e.offset : 2 * (e.offset + e.length)].decode("utf-16-le")) for e in ordered]
+
+
+@pytest.mark.parametrize(
+    ("markdown", "shown"),
+    [
+        ("see [the notes](NOTES), 😀", "see the notes (NOTES), 😀"),
+        ("[a](/docs/page) and [b](#section)", "a (/docs/page) and b (#section)"),
+        ("[here](http://localhost:8000/x)", "here (http://localhost:8000/x)"),
+        ("[here](https://example.org:99999)", "here (https://example.org:99999)"),
+        ("[log](file:///tmp/a.log)", "log (file:///tmp/a.log)"),
+        ("[read](README.md)", "read (README.md)"),
+        ("[write](mailto:a@example.org) or [call](tel:+123)", "write (a@example.org) or call (+123)"),
+        ("<a@example.org>, [NOTES](NOTES)", "a@example.org, NOTES"),
+        ("![a plan](plan.png)", "🖼a plan (plan.png)"),
+        ("[`x`](https://example.org)", "x (https://example.org)"),
+        ("see[^1]\n\n[^1]: NOTES", "see^1 (NOTES)"),
+    ],
+)
+def test_an_address_that_telegram_does_not_link_is_told(markdown: str, shown: str) -> None:
+    (part,) = taken(markdown)
+    assert part.text == shown
+    assert not any(entity.type == "text_link" for entity in part.entities)
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["https://example.org", "http://пример.рф:8080/?a=b", "tg://user?id=5", "HTTPS://example.org/a_(b)"],
+)
+def test_an_address_that_telegram_links_is_a_link(url: str) -> None:
+    (part,) = taken(f"**see [it](<{url}>)**")
+    assert (part.text, part.entities[-1].url) == ("see it", url)
+
+
+def test_of_an_image_in_a_link_the_link_is_kept() -> None:
+    (part,) = taken("[![badge](https://example.org/b.svg)](https://example.org)")
+    assert formats(part) == [("text_link", "🖼badge (https://example.org/b.svg)")]
+
+
+def test_what_stands_around_a_told_address_goes_on_behind_it() -> None:
+    (part,) = taken("> 😀 [**a**](b) *c* `d`")
+    assert part.text == "😀 a (b) c d"
+    assert formats(part)[0] == ("blockquote", "😀 a (b) c d")
+    assert formats(part)[2:] == [("italic", "c"), ("code", "d")]
+
+
+@pytest.mark.parametrize(
+    ("markdown", "expected"),
+    [
+        ("**a `b` c**", [("bold", "a "), ("code", "b"), ("bold", " c")]),
+        ("### `a` 😀 `b`", [("code", "a"), ("bold", " 😀 "), ("code", "b")]),
+        ("*`a`*", [("code", "a")]),
+        (
+            "[a `b` c](https://example.org)",
+            [("text_link", "a "), ("code", "b"), ("text_link", " c")],
+        ),
+        ("> a `b`", [("blockquote", "a b"), ("code", "b")]),
+        (">> a", [("blockquote", "a")]),
+        ("> a\n>> b", [("blockquote", "a\nb")]),
+    ],
+)
+def test_code_bears_no_other_format(markdown: str, expected: list[tuple[str, str]]) -> None:
+    (part,) = taken(markdown)
+    assert formats(part) == expected
+
+
+@pytest.mark.parametrize("level", range(1, 7))
+def test_headings_get_no_pictures(level: int) -> None:
+    assert [part.text for part in taken("#" * level + " Title")] == ["Title"]
+
+
+@pytest.mark.parametrize("parts", [markdown_parts, plain_parts])
+def test_half_of_a_utf16_pair_is_replaced(parts: Callable[[str], list[Part]]) -> None:
+    assert [part.text for part in parts("a\ud83d b\ude00 \ud83d\ude00 😀")] == ["a\ufffd b\ufffd 😀 😀"]
+
+
+WORDS = st.lists(
+    st.sampled_from(["ab", "слово", "😀", "`co de`", "x1", "![x1](i.png)"]), min_size=1, max_size=3
+).map(" ".join)
+INLINE = st.recursive(
+    WORDS,
+    lambda inner: st.one_of(
+        st.tuples(
+            st.sampled_from(["**{}**", "*{}*", "~~{}~~", "||{}||", "[{}](https://a.bc)", "[{}](NOTES)"]),
+            inner,
+        ).map(lambda pair: pair[0].format(pair[1])),
+        st.lists(inner, min_size=2, max_size=3).map(" ".join),
+    ),
+    max_leaves=6,
+)
+BLOCKS = st.recursive(
+    st.tuples(
+        st.sampled_from(["ab {}", "# {}", "### {}", "##### {}", "```py\n{}\n```", "$${}$$"]), INLINE
+    ).map(lambda pair: pair[0].format(pair[1])),
+    lambda inner: st.one_of(
+        st.tuples(st.sampled_from(["> ", "- ", "1. "]), inner).map(
+            lambda pair: pair[0] + pair[1].replace("\n", "\n" + (">" if pair[0] == "> " else "").ljust(3))
+        ),
+        st.lists(inner, min_size=2, max_size=3).map("\n\n".join),
+    ),
+    max_leaves=5,
+)
+
+
+@given(BLOCKS)
+def test_nothing_is_lost_of_the_words_however_formats_are_nested(markdown: str) -> None:
+    shown = "\n".join(part.text for part in taken(markdown))
+    word = re.compile("ab|слово|😀|co de|x1|NOTES|i\\.png")
+    assert word.findall(shown) == word.findall(markdown)
+
+
 MARKS = ["**b**", "_i_", "`c`", "😀", "\n", "```\nx\n```\n", "# h\n", "- l\n", "[a](http://b.c)", "<", "*"]
 
 
 @given(st.lists(st.sampled_from(MARKS), max_size=60))
 def test_whatever_a_model_writes_telegram_takes(pieces: list[str]) -> None:
-    for part in markdown_parts(" ".join(pieces)):
-        entities = json.dumps([entity.to_dict() for entity in part.entities])
-        parameters = {"text": part.text, "entities": entities}
-        assert checked_text(parameters) == part.text
-        checked_entities(part.text, parameters)
+    taken(" ".join(pieces))

@@ -14,11 +14,13 @@ from keepsake.errors import SettingError
 from keepsake.locales import translate
 from keepsake.manager import MemoryManager
 from keepsake.settings import load_settings
+from keepsake.store import jobs
 from keepsake.telegram import bot as life
 from keepsake.telegram import preview
 from tests.handlers.fakes import FakeAnswer, FakeModel
 from tests.telegram.tools import ANN, BOB, Gated, assistant, kept, listening, off_loop, talk
 from tests.telegram_server import TelegramServer
+from tests.telegram_server.chats import BOT
 from tests.telegram_server.rules import RefusedError
 
 
@@ -181,6 +183,91 @@ async def test_an_update_that_cannot_be_read_is_passed_over(
         server.push_text(ANN, "still there?")
         await off_loop(server.wait_for_messages, ANN, 1)
     assert texts(server, ANN) == ["echo: still there?"]
+
+
+async def test_odd_updates_end_nothing_and_leave_nothing(
+    server: TelegramServer, memory: MemoryManager
+) -> None:
+    person = {"id": ANN, "is_bot": False, "first_name": "Ann"}
+    chat = {"id": ANN, "type": "private"}
+    good = {"message_id": 900, "date": 1_700_000_000, "chat": chat, "from": person}
+    odd: list[dict[str, Any]] = [
+        {"message": {**good, "text": 5}},
+        {"message": {**good, "date": "abc", "text": "x"}},
+        {"message": {**good, "date": 10**18, "text": "x"}},
+        {"message": {**good, "from": {**person, "id": 2**70}, "text": "x"}},
+        {"message": {**good, "chat": {**chat, "id": 2**70}, "text": "x"}},
+        {"edited_message": {**good, "edit_date": 1, "text": ["a"]}},
+        {"callback_query": {"id": "1", "from": person, "chat_instance": "1", "message": good, "data": 5}},
+    ]
+    server.push_text(ANN, "hello")  # Telegram knows her from now on
+    async with listening(await assistant(server, memory, FakeModel())):
+        await off_loop(server.wait_for_messages, ANN, 1)
+        for fields in odd:
+            server.state.push_raw(fields)
+        server.state.push_raw({"message": {**good, "message_id": 901, "text": "half \ud83d a pair"}})
+        server.push_text(ANN, "still there?")
+        await off_loop(server.wait_for_text, ANN, "echo: still there?")
+    database = (await memory.engine()).storage.database
+    left = await database.read(
+        lambda c: c.execute("SELECT count(*) FROM inbox WHERE payload IS NOT NULL").fetchone()
+    )
+    assert left == (0,)
+    server.state.rejected.clear()
+
+
+async def test_whoever_was_erased_does_not_come_back_with_an_update_that_comes_again(
+    server: TelegramServer, memory: MemoryManager
+) -> None:
+    async with listening(await assistant(server, memory, FakeModel())):
+        update = server.push_text(ANN, "zebrafinch manuscript")
+        await off_loop(server.wait_for_messages, ANN, 1)
+        engine = await memory.engine()
+        now = engine.storage.now_micros()
+        await engine.storage.database.write(jobs.enqueue, "erase", str(ANN), now, user_id=ANN)
+        await memory.flush()
+        server.state.redeliver(update["update_id"])
+        server.push_text(BOB, "hi")
+        await off_loop(server.wait_for_messages, BOB, 1)
+        await asyncio.sleep(0.5)
+    assert texts(server, ANN) == ["echo: zebrafinch manuscript"]
+    assert {message.user_id for message in await kept(memory)} == {BOB}
+
+
+async def test_another_bot_over_the_same_memory_has_numbers_of_its_own(
+    server: TelegramServer, memory: MemoryManager
+) -> None:
+    async with listening(await assistant(server, memory, FakeModel())):
+        server.push_text(ANN, "old")
+        await off_loop(server.wait_for_messages, ANN, 1)
+    before = dict(BOT)
+    with TelegramServer(token="777:another-token_of_the_local_server_01") as other:
+        BOT["id"] = 777
+        try:
+            async with listening(await assistant(other, memory, FakeModel())):
+                other.push_text(ANN, "new")
+                await off_loop(other.wait_for_messages, ANN, 1)
+        finally:
+            BOT.update(before)
+    assert [message.content for message in await kept(memory)] == ["old", "echo: old", "new", "echo: new"]
+
+
+async def test_a_cancel_that_comes_together_with_its_question_stops_it(
+    server: TelegramServer, memory: MemoryManager
+) -> None:
+    server.push_text(ANN, "slow")
+    server.push_text(ANN, "/cancel")
+    async with listening(await assistant(server, memory, Gated("slow"))):
+        await off_loop(server.wait_for_messages, ANN, 1)
+    assert texts(server, ANN) == [translate("en", "answer-stopped")]
+
+
+async def test_a_caption_is_read_as_text(server: TelegramServer, memory: MemoryManager) -> None:
+    photo = {"file_id": "1", "file_unique_id": "1", "width": 1, "height": 1}
+    async with listening(await assistant(server, memory, FakeModel())):
+        server.state.push_message(ANN, {"photo": [photo], "caption": "my cat Murka"})
+        await off_loop(server.wait_for_messages, ANN, 1)
+    assert (await kept(memory))[0].content == "my cat Murka"
 
 
 @pytest.mark.parametrize("how", ["block", "remove_chat"])
