@@ -12,8 +12,12 @@ from tests.telegram_server import TelegramServer
 
 
 @pytest.fixture
-def server() -> Iterator[TelegramServer]:
-    with TelegramServer() as running:
+def server(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[TelegramServer]:
+    """With Telegram's limits where the test is marked `limits`; else nobody waits a second for each message."""
+    limits = request.node.get_closest_marker("limits") is not None
+    if not limits:
+        monkeypatch.setattr("keepsake.telegram.limits.CHAT_SECONDS", 0.02)
+    with TelegramServer(limits=limits) as running:
         yield running
 
 

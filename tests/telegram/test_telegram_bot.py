@@ -35,6 +35,7 @@ async def test_the_menu_is_set_in_every_language(server: TelegramServer, memory:
     assert server.state.menus["ru"][0]["description"] == translate("ru", "command-start")
 
 
+@pytest.mark.limits
 async def test_what_was_taken_is_confirmed_and_not_answered_again(
     server: TelegramServer, memory: MemoryManager
 ) -> None:
@@ -45,6 +46,7 @@ async def test_what_was_taken_is_confirmed_and_not_answered_again(
     assert [message["text"] for message in server.messages(ANN)] == ["echo: one", "echo: two"]
 
 
+@pytest.mark.limits
 async def test_messages_of_one_chat_are_answered_in_their_order(
     server: TelegramServer, memory: MemoryManager
 ) -> None:
@@ -81,6 +83,7 @@ async def test_an_answer_in_work_is_finished_when_the_bot_is_stopped(
     assert (await kept(memory))[-1].content == "echo: slow"
 
 
+@pytest.mark.limits
 async def test_a_long_answer_arrives_whole_with_its_formatting(
     server: TelegramServer, memory: MemoryManager
 ) -> None:
@@ -107,6 +110,7 @@ async def test_where_entities_are_refused_the_text_arrives_plain(
     assert "entities" not in reply
 
 
+@pytest.mark.limits
 async def test_a_flood_limit_is_waited_for(server: TelegramServer, memory: MemoryManager) -> None:
     server.state.refuse_next("sendMessage", RefusedError(429, "Too Many Requests: retry after 1", 1))
     async with listening(await assistant(server, memory, FakeModel())):

@@ -50,6 +50,7 @@ class GrowingAnswer(FakeAnswer):
             await asyncio.sleep(self.seconds)
 
 
+@pytest.mark.limits
 async def test_an_update_that_comes_again_is_not_handled_again(
     server: TelegramServer, memory: MemoryManager
 ) -> None:
@@ -88,6 +89,7 @@ async def test_while_telegram_is_away_answers_wait(server: TelegramServer, memor
     assert texts(server, ANN) == ["echo: slow"]
 
 
+@pytest.mark.limits
 async def test_a_flood_limit_stops_its_own_chat_only(server: TelegramServer, memory: MemoryManager) -> None:
     server.state.refuse_next("sendMessage", RefusedError(429, "Too Many Requests: retry after 3", 3))
     async with listening(await assistant(server, memory, FakeModel())):
@@ -142,6 +144,7 @@ async def test_an_answer_grows_as_a_draft_and_then_arrives(
     assert texts(server, ANN) == ["One two three four"]
 
 
+@pytest.mark.limits
 async def test_where_drafts_are_refused_an_answer_grows_in_its_message(
     server: TelegramServer, memory: MemoryManager, monkeypatch: pytest.MonkeyPatch
 ) -> None:
