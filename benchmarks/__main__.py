@@ -27,7 +27,7 @@ async def _measure(folder: Path, *, quick: bool) -> list[Row]:
     rows = [Row("one embedding, 12 words", f"{unit * 1000:.1f} ms", "")]
     rows += process.start(folder / "process")
     rows += await writing.saving(folder / "saving", unit)
-    rows += await writing.contexts(folder, unit, sizes=(1_000,) if quick else (1_000, 10_000, 50_000))
+    rows += await writing.contexts(folder, sizes=(1_000,) if quick else (1_000, 10_000, 50_000))
     rows += crowd.run(folder / "crowd", people=100 if quick else 2_000)
     return rows
 

@@ -28,7 +28,7 @@ from keepsake.store.messages import Glance
 # Read from the keyword index for one question, rarest words first: what stands in more messages than that is common
 # enough to say little, and costs most to read.
 DOCUMENTS_MAX = 10_000
-SCORED_MAX = 300  # messages whose words are counted for BM25
+SCORED_MAX = 100  # messages whose words are counted for BM25
 EARLIER_MEANING = 0.3  # how far a vague question's vector is turned towards those of the turns before it
 EARLIER_WORDS = 0.2  # what their words weigh beside the question's own
 JUST_SAID = 4  # so many of the newest messages are embedded for a question that comes before their vectors do
