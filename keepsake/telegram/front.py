@@ -22,7 +22,7 @@ from keepsake.store.database import Database
 from keepsake.store.inbox import Undone
 from keepsake.store.outbox import Address
 from keepsake.telegram.chat import TelegramChat
-from keepsake.telegram.inbox import Inbox
+from keepsake.telegram.inbox import Inbox, number_of
 from keepsake.telegram.lanes import Key, Lanes, lane_of
 from keepsake.telegram.limits import Limits
 from keepsake.telegram.outbox import Outbox
@@ -62,9 +62,11 @@ class Front:
 
     async def take(self, updates: Sequence[Json]) -> None:
         """Takes updates in; they are durable when this returns."""
-        new = {update.update_id: update for update in await self._inbox.take(updates)}
+        new: dict[int | None, Undone] = {
+            update.update_id: update for update in await self._inbox.take(updates)
+        }
         for raw in updates:
-            update = new.pop(raw["update_id"], None) if _has_number(raw) else None
+            update = new.pop(number_of(raw), None)
             if update is not None:
                 if _is_cancel(raw):
                     self._stop_answer(update)
@@ -175,10 +177,6 @@ class Front:
 def key_of(message: Message) -> str:
     """What memory knows a message of Telegram's by."""
     return f"telegram:{message.get_bot().id}:{message.chat_id}:{message.message_id}"
-
-
-def _has_number(raw: object) -> bool:
-    return isinstance(raw, dict) and isinstance(raw.get("update_id"), int)
 
 
 def _is_private(message: Message) -> bool:

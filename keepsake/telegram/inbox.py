@@ -72,7 +72,7 @@ class Inbox:
 
 def _arrived(update: object) -> Arrived | None:
     """What has to be known of an update before it is parsed; it may be of any shape."""
-    update_id = _number(update.get("update_id")) if isinstance(update, dict) else None
+    update_id = number_of(update)
     if update_id is None or not isinstance(update, dict):
         log.error("Telegram sent an update without a number; it is passed over")
         return None
@@ -86,6 +86,11 @@ def _arrived(update: object) -> Arrived | None:
         user_id=_id(said.get("from")),
         payload=json.dumps(update),  # in ASCII: a lone surrogate can stand in JSON, not in SQLite
     )
+
+
+def number_of(update: object) -> int | None:
+    """An update's number; None where it has none that can be."""
+    return _number(update.get("update_id")) if isinstance(update, dict) else None
 
 
 def _id(value: object) -> int | None:

@@ -14,6 +14,7 @@ from telegram import Bot, Update
 from telegram.error import Conflict, InvalidToken, RetryAfter, TelegramError
 
 from keepsake.errors import DatabaseError, SettingError
+from keepsake.telegram.inbox import number_of
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -59,8 +60,11 @@ async def poll(bot: RawBot, take: Callable[[list[Json]], Awaitable[None]], stopp
                 log.error("updates cannot be taken: %s", error)
                 await _unless_stopped(asyncio.sleep(_BACKOFF_MOST_SECONDS), stopped)
                 continue
-            numbers = [one["update_id"] for one in updates if isinstance(one.get("update_id"), int)]
-            offset = max(numbers, default=offset or 0) + 1
+            numbers = [number for one in updates if (number := number_of(one)) is not None]
+            if numbers:
+                offset = max(numbers) + 1
+            else:
+                await _unless_stopped(asyncio.sleep(_BACKOFF_SECONDS), stopped)
     if offset is not None:
         try:
             await bot.raw_updates(offset, 0)

@@ -45,7 +45,21 @@ async def _settle(settings: Settings) -> dict[int, dict[str, object]]:
         return {user_id: await memory.get_memory_stats(user_id) for user_id in (1, 2, 3)}
 
 
-def _rounds(rounds: int, seed: int, data_dir: Path) -> None:
+@pytest.fixture
+def _endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
+    server = ModelServer()
+    with server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        monkeypatch.setenv("OPENAI_MODEL", MODEL)
+        yield server
+
+
+@pytest.mark.usefixtures("_endpoint")
+@pytest.mark.parametrize(
+    ("rounds", "seed"),
+    [(10, 1), pytest.param(100, 2, marks=[pytest.mark.soak, pytest.mark.timeout(1800)])],
+)
+def test_kills_lose_and_double_nothing(rounds: int, seed: int, data_dir: Path) -> None:
     chance = random.Random(seed)
     acknowledged: list[str] = []
     for _ in range(rounds):
@@ -71,24 +85,3 @@ def _rounds(rounds: int, seed: int, data_dir: Path) -> None:
             str(counts["total_facts"])
         )
         assert int(str(counts["total_facts"])) > 0
-
-
-@pytest.fixture
-def _endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
-    server = ModelServer()
-    with server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        monkeypatch.setenv("OPENAI_MODEL", MODEL)
-        yield server
-
-
-@pytest.mark.usefixtures("_endpoint")
-def test_ten_kills(data_dir: Path) -> None:
-    _rounds(10, seed=1, data_dir=data_dir)
-
-
-@pytest.mark.soak
-@pytest.mark.usefixtures("_endpoint")
-@pytest.mark.timeout(1800)
-def test_a_hundred_kills(data_dir: Path) -> None:
-    _rounds(100, seed=2, data_dir=data_dir)

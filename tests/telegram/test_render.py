@@ -186,4 +186,5 @@ MARKS = ["**b**", "_i_", "`c`", "😀", "\n", "```\nx\n```\n", "# h\n", "- l\n",
 
 @given(st.lists(st.sampled_from(MARKS), max_size=60))
 def test_whatever_a_model_writes_telegram_takes(pieces: list[str]) -> None:
-    taken(" ".join(pieces))
+    parts = taken(" ".join(pieces))
+    assert all(part.text.strip() for part in parts)

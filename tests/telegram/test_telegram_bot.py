@@ -276,9 +276,13 @@ async def test_the_bot_waits_for_a_server_that_is_down(server: TelegramServer, m
 async def test_a_bot_that_never_connected_can_be_stopped(memory: MemoryManager) -> None:
     with TelegramServer() as gone:
         app = await assistant(gone, memory, None)
-    async with listening(app) as stop:
-        await asyncio.sleep(0.2)
-        stop.set()
+    stop = asyncio.Event()
+    running = asyncio.create_task(talk(app, stop))
+    await asyncio.sleep(0.2)
+    assert not running.done()  # it tries again
+    stop.set()
+    await asyncio.wait_for(running, 5)
+    assert gone.state.calls == []
 
 
 async def test_the_block_of_many_lines_arrives_as_plain_text(server: TelegramServer) -> None:

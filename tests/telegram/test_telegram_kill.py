@@ -53,7 +53,8 @@ def letters_in_flight(data_dir: Path) -> int:
     return int(row[0])
 
 
-def rounds(count: int, data_dir: Path, seed: int) -> None:
+@pytest.mark.parametrize(("count", "seed"), [(20, 1), pytest.param(200, 2, marks=pytest.mark.soak)])
+def test_kills_lose_nothing_and_keep_the_order(count: int, seed: int, data_dir: Path) -> None:
     chance = random.Random(seed)
     written: dict[int, list[str]] = {person: [] for person in PEOPLE}
     in_flight = 0
@@ -97,12 +98,3 @@ def rounds(count: int, data_dir: Path, seed: int) -> None:
     assert kept.execute("SELECT count(*) FROM inbox WHERE payload IS NOT NULL").fetchone() == (0,)
     assert kept.execute("SELECT count(*) FROM outbox WHERE payload IS NOT NULL").fetchone() == (0,)
     kept.close()
-
-
-def test_twenty_kills(data_dir: Path) -> None:
-    rounds(20, data_dir, seed=1)
-
-
-@pytest.mark.soak
-def test_two_hundred_kills(data_dir: Path) -> None:
-    rounds(200, data_dir, seed=2)
