@@ -94,16 +94,13 @@ async def note_weak_model(app: Assistant, chat: Chat) -> None:
         await chat.note(translate(chat.language, "weak-model-note", model=app.model.name))
 
 
-def answer_turns(
-    block: str, question: Message, language: str, context_tokens: int | None = None
-) -> list[Turn]:
+def answer_turns(block: str, question: Message, language: str, context_tokens: int) -> list[Turn]:
     """The request: one system message with the block last, and the new message, which stands nowhere else.
 
     The new message is cut where it alone exceeds its room of `context_tokens`.
     """
     parts = [part for part in (system_text(question.created_at, language), block.strip()) if part]
-    asked = question.content if context_tokens is None else fit_message(context_tokens, question.content)
-    return [Turn("system", "\n\n".join(parts)), Turn("user", asked)]
+    return [Turn("system", "\n\n".join(parts)), Turn("user", fit_message(context_tokens, question.content))]
 
 
 async def _explain(

@@ -9,7 +9,6 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any
 
-from keepsake.facts.asking import EXTRACTION_SCHEMA as EXTRACTION_SCHEMA
 from keepsake.facts.asking import choose_form, request_turns
 from keepsake.facts.candidate import read_candidate
 from keepsake.facts.ground import Ground, Refusal, Terms, junk

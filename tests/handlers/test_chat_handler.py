@@ -50,8 +50,8 @@ async def test_the_request_is_one_system_message_and_the_new_message_once() -> N
 
 async def test_an_empty_block_leaves_only_the_rules() -> None:
     question = await FakeMemory().save_message(7, "user", "hi")
-    system, _ = answer_turns("", question, "ru")
-    filled, _ = answer_turns("BLOCK", question, "ru")
+    system, _ = answer_turns("", question, "ru", 4000)
+    filled, _ = answer_turns("BLOCK", question, "ru", 4000)
     assert filled.content == f"{system.content}\n\nBLOCK"
     assert "Русский" in system.content
     assert "{{" not in system.content

@@ -11,7 +11,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from keepsake.facts.extract import EXTRACTION_SCHEMA, extract
+from keepsake.facts.asking import EXTRACTION_SCHEMA
+from keepsake.facts.extract import extract
 from keepsake.llm.client import ChatModel, Turn
 from keepsake.llm.factory import open_model
 from keepsake.llm.local import LocalServer, installed

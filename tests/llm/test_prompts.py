@@ -13,6 +13,7 @@ from keepsake.llm.prompts import ANSWER_PROMPT, EXTRACTION_PROMPT, PROMPT_DIR, l
 HASHES = {
     "answer.v1": "f570bce845fe2309",
     "extraction.v1": "6d2202f5958018c3",
+    "extraction-brief.v1": "2f33d9de9ca00947",
 }
 
 

@@ -29,7 +29,7 @@ class Scripted:
 async def test_a_number_that_cannot_be_confirms_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(polling, "_BACKOFF_SECONDS", 0.01)
     stopped = asyncio.Event()
-    odd = [{"update_id": 2**70}, {"update_id": "77"}]
+    odd: list[dict[str, Any]] = [{"update_id": 2**70}, {"update_id": "77"}]
     bot = Scripted(stopped, [{"update_id": 5}, *odd], odd, [{"update_id": 6}])
     taken: list[dict[str, Any]] = []
 
