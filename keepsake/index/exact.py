@@ -33,10 +33,12 @@ def decode(key: int) -> tuple[ItemKind, int]:
 
 def places(keys: Keys, wanted: Sequence[int]) -> list[int]:
     """Where each of these keys stands among `keys`, in any order; -1 where it does not."""
+    if not len(keys):
+        return [-1] * len(wanted)
     order = np.argsort(keys, kind="stable")
     found = np.searchsorted(keys, np.asarray(wanted, dtype=np.int64), sorter=order)
-    rows = order[np.minimum(found, len(keys) - 1)] if len(keys) else np.zeros(len(wanted), dtype=np.int64)
-    hits = keys[rows] == wanted if len(keys) else np.zeros(len(wanted), dtype=bool)
+    rows = order[np.minimum(found, len(keys) - 1)]
+    hits = keys[rows] == wanted
     found_at: list[int] = np.where(hits, rows, -1).tolist()
     return found_at
 

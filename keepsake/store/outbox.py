@@ -117,11 +117,6 @@ def mark(
     return changed.rowcount > 0
 
 
-def move(connection: sqlite3.Connection, old_chat: int, new_chat: int) -> None:
-    """A group has got another number."""
-    connection.execute("UPDATE outbox SET chat_id = ? WHERE chat_id = ?", (new_chat, old_chat))
-
-
 def drop_settled_before(connection: sqlite3.Connection, moment: int) -> None:
     """Numbers of messages that show nothing that memory holds are of no use later."""
     connection.execute(

@@ -16,7 +16,6 @@ import httpx
 from telegram import Bot, InlineKeyboardButton, InlineKeyboardMarkup, Message, MessageEntity
 from telegram.error import (
     BadRequest,
-    ChatMigrated,
     Forbidden,
     InvalidToken,
     NetworkError,
@@ -113,9 +112,6 @@ class Outbox:
                 await asyncio.shield(call)
             except RetryAfter as error:
                 self._limits.pause(letter.chat_id, seconds(error.retry_after))
-            except ChatMigrated as error:
-                await self._database.write(outbox.move, letter.chat_id, error.new_chat_id)
-                letter = _moved(letter, error.new_chat_id)
             except (NetworkError, InvalidToken) as error:
                 log.warning("no way to Telegram (%s), next try in %g s", type(error).__name__, wait)
                 await asyncio.sleep(wait)
@@ -124,12 +120,12 @@ class Outbox:
                 return
 
     async def _try(self, letter: Letter) -> None:
-        """One try. Raises RetryAfter, ChatMigrated, InvalidToken or NetworkError where it surely did not arrive."""
+        """One try. Raises RetryAfter, InvalidToken or NetworkError where it surely did not arrive."""
         try:
             if not await self._mark(letter, "sending"):
                 return  # the person was erased while it waited
             telegram_id = await self._send(letter)
-        except (RetryAfter, ChatMigrated, InvalidToken):
+        except (RetryAfter, InvalidToken):
             await self._mark(letter, "waiting")
             raise
         except (BadRequest, Forbidden) as error:
@@ -232,12 +228,6 @@ def _entities(what: dict[str, Any]) -> list[MessageEntity] | None:
 def _keyboard(what: dict[str, Any]) -> InlineKeyboardMarkup | None:
     rows = [[InlineKeyboardButton(label, callback_data=data)] for label, data in what["buttons"]]
     return InlineKeyboardMarkup(rows) if rows else None
-
-
-def _moved(letter: Letter, chat_id: int) -> Letter:
-    return Letter(
-        letter.id, letter.update_id, letter.name, letter.user_id, chat_id, letter.thread_id, letter.payload
-    )
 
 
 def _told(error: TelegramError) -> str:
