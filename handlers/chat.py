@@ -8,13 +8,12 @@ import time
 from datetime import timedelta
 
 from bot_models.user_state import UserState
+from handlers.asking import Asking
 from handlers.search import find, found_lines
-from keepsake.assistant import AnswerStopped, AnswerStream, Assistant, Chat, Model, Recalled
+from keepsake.assistant import AnswerStopped, AnswerStream, Assistant, Chat
 from keepsake.errors import ModelAnswerInvalid, ModelError, ModelUnavailable
-from keepsake.llm.client import Turn
 from keepsake.locales import translate
 from keepsake.models import AnswerEvent, Message
-from keepsake.prompt.request import fit_message, system_text
 
 log = logging.getLogger(__name__)
 
@@ -51,15 +50,13 @@ async def handle_ai_task(app: Assistant, chat: Chat, question: Message) -> None:
         if app.model is None:
             await _answer_from_memory(app, chat, "model-none", question)
             return
-        recalled = await app.memory.recall(chat.user_id, question.content, before=question.id)
+        asking = Asking(app.memory, app.model, question, chat.language)
+        await asking.prepare()
         await note_weak_model(app, chat)
-        room = app.settings.context_tokens
-        turns = await asyncio.to_thread(answer_turns, recalled.block, question, chat.language, room)
-        answer = app.model.stream(turns)
         failure: ModelError | None = None
         error = None
         try:
-            await chat.stream(aiter(answer))
+            await chat.stream(asking.pieces())
         except ModelError as raised:
             log.warning("no answer: %s", raised)
             failure, error = raised, type(raised).__name__
@@ -68,13 +65,13 @@ async def handle_ai_task(app: Assistant, chat: Chat, question: Message) -> None:
         except asyncio.CancelledError:
             if chat.said.key is None:
                 # Its beginning may have been read, so it is kept as said; this task itself is to end now.
-                done = _keep(app, chat, app.model, question, recalled, answer, started, _STOPPED)
+                done = _keep(app, chat, asking, started, _STOPPED)
                 app.tasks.start(done, "keep a stopped answer")
             raise  # with a key it is answered anew at the next start
-        await _keep(app, chat, app.model, question, recalled, answer, started, error)
+        await _keep(app, chat, asking, started, error)
         await chat.deliver()
         if failure is not None:
-            await _explain(app, chat, failure, answer, question)
+            await _explain(app, chat, failure, asking.answer, question)
 
 
 async def restored_state(app: Assistant, user_id: int) -> UserState:
@@ -92,15 +89,6 @@ async def note_weak_model(app: Assistant, chat: Chat) -> None:
     if app.model is not None and app.model.weak and not state.weak_note_shown:
         state.weak_note_shown = True
         await chat.note(translate(chat.language, "weak-model-note", model=app.model.name))
-
-
-def answer_turns(block: str, question: Message, language: str, context_tokens: int) -> list[Turn]:
-    """The request: one system message with the block last, and the new message, which stands nowhere else.
-
-    The new message is cut where it alone exceeds its room of `context_tokens`.
-    """
-    parts = [part for part in (system_text(question.created_at, language), block.strip()) if part]
-    return [Turn("system", "\n\n".join(parts)), Turn("user", fit_message(context_tokens, question.content))]
 
 
 async def _explain(
@@ -123,17 +111,9 @@ async def _answer_from_memory(app: Assistant, chat: Chat, why: str, question: Me
     await chat.send("\n".join([translate(chat.language, why), title, *lines]))
 
 
-async def _keep(
-    app: Assistant,
-    chat: Chat,
-    model: Model,
-    question: Message,
-    recalled: Recalled,
-    answer: AnswerStream,
-    started: float,
-    error: str | None,
-) -> None:
+async def _keep(app: Assistant, chat: Chat, asking: Asking, started: float, error: str | None) -> None:
     """Keeps what the assistant said, if it said anything, and what the answer cost."""
+    question, answer = asking.question, asking.answer
     latency_ms = round((time.monotonic() - started) * 1000)
     reply = None
     if answer.text.strip():
@@ -153,11 +133,12 @@ async def _keep(
         user_id=chat.user_id,
         question_id=question.id,
         answer_id=reply.id if reply else None,
-        model=model.name,
+        model=asking.model.name,
         latency_ms=latency_ms,
         prompt_tokens=answer.usage.prompt_tokens,
         completion_tokens=answer.usage.completion_tokens,
         error=error,
-        memories=recalled.memories,
+        memories=asking.recalled.memories,
+        counted_tokens=await asyncio.to_thread(asking.counted) if answer.usage.prompt_tokens else None,
     )
     app.tasks.start(app.memory.record_answer(event), "record an answer")

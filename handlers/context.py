@@ -1,9 +1,9 @@
-"""/context: the very block that the model would be given."""
+"""/context: the very block that the model would be given, and what each part of the request takes."""
 
 from __future__ import annotations
 
 from handlers.chat import restored_state
-from keepsake.assistant import Assistant, Chat
+from keepsake.assistant import Assistant, Chat, Recalled
 from keepsake.locales import translate
 
 _USER_LINE = "User: "
@@ -12,8 +12,26 @@ _USER_LINE = "User: "
 async def handle_context(app: Assistant, chat: Chat, args: str) -> None:
     """Shows the block for the words after the command, without any for the user's last message."""
     query = args or _last_said((await restored_state(app, chat.user_id)).ai_chat_history)
-    block = (await app.memory.recall(chat.user_id, query, before=None)).block if query else ""
-    await chat.send(block if block.strip() else translate(chat.language, "context-empty"))
+    model = app.model.name if app.model is not None else None
+    recalled = (
+        await app.memory.recall(chat.user_id, query, before=None, model=model or None) if query else None
+    )
+    if recalled is None or not recalled.block.strip():
+        await chat.send(translate(chat.language, "context-empty"))
+        return
+    await chat.send(recalled.block)
+    await chat.send(_tokens(chat.language, recalled))
+
+
+def _tokens(language: str, recalled: Recalled) -> str:
+    """A line for each part of the request."""
+    total = sum(tokens for _, tokens in recalled.sections)
+    title = translate(language, "context-tokens", total=total, most=recalled.budget.tokens)
+    lines = [
+        translate(language, "context-section", name=translate(language, f"section-{name}"), tokens=tokens)
+        for name, tokens in recalled.sections
+    ]
+    return "\n".join([title, *lines])
 
 
 def _last_said(lines: list[str]) -> str:

@@ -16,8 +16,10 @@ from typing import Any, Literal, Protocol
 
 from bot_models.user_state import StateManager, UserState
 from keepsake.access import Access
+from keepsake.errors import ContextTooLong
 from keepsake.llm.client import Turn
 from keepsake.models import AnswerEvent, Fact, ItemKind, Message
+from keepsake.prompt.request import Budget
 from keepsake.settings import Settings
 from keepsake.store.storage import Also
 
@@ -29,13 +31,25 @@ class AnswerStopped(Exception):
 
 
 class Recalled(Protocol):
-    """The context block and the memories that stand in it, with scores."""
+    """The context block and the memories that stand in it, with scores.
+
+    `message`: the question as it fits beside the block; `sections`: tokens by part of the request, of `budget`.
+    """
 
     @property
     def block(self) -> str: ...
 
     @property
     def memories(self) -> tuple[tuple[ItemKind, int, float], ...]: ...
+
+    @property
+    def message(self) -> str: ...
+
+    @property
+    def sections(self) -> tuple[tuple[str, int], ...]: ...
+
+    @property
+    def budget(self) -> Budget: ...
 
 
 class Memory(Protocol):
@@ -69,7 +83,11 @@ class Memory(Protocol):
         self, user_id: int | str, state: UserState, state_manager: StateManager
     ) -> int: ...
 
-    async def recall(self, user_id: int | str, query: str, *, before: int | None) -> Recalled: ...
+    async def recall(
+        self, user_id: int | str, query: str, *, before: int | None, model: str | None = None
+    ) -> Recalled: ...
+
+    async def too_long(self, model: str, refusal: ContextTooLong, requested: int) -> None: ...
 
     async def find(
         self, user_id: int | str, query: str, limit: int = 5, *, before: int | None = None

@@ -30,9 +30,9 @@ from keepsake.jobs import Done, JobRunner, Lane
 from keepsake.locales import translate
 from keepsake.models import AnswerEvent, Fact, ItemKind, Job, Message
 from keepsake.prompt import tokens
-from keepsake.prompt.block import BlockParts, is_cut, render
-from keepsake.prompt.budget import fit
-from keepsake.prompt.request import block_tokens
+from keepsake.prompt.block import BlockParts, is_cut
+from keepsake.prompt.learned import LearnedModels
+from keepsake.prompt.request import Budget, assemble
 from keepsake.recall.floor import calibration
 from keepsake.recall.question import Question
 from keepsake.recall.search import Recall
@@ -53,11 +53,17 @@ _HISTORY = 4  # turns before a question that help to understand it
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """What memory gives for one question: the block, what stands in it by id, and the messages that were found."""
+    """What memory gives for one question: the block, what stands in it by id, and the messages that were found.
+
+    `message` is the question, cut where it alone exceeds the budget; `sections` says how many tokens each part takes.
+    """
 
     block: str
     memories: tuple[tuple[ItemKind, int, float], ...]
     found: tuple[tuple[Message, float], ...]
+    message: str
+    sections: tuple[tuple[str, int], ...]
+    budget: Budget
 
 
 class Extractor(Protocol):
@@ -88,6 +94,7 @@ class Engine:
         self._parts = parts
         self._vectors = self._make_vectors(parts, clock)
         self._calibration = calibration(parts.embedder.name if parts.embedder else None)
+        self.models = LearnedModels(storage.database, settings, clock)
         self._recall = Recall(
             storage.database,
             self._vectors,
@@ -184,7 +191,10 @@ class Engine:
         return message
 
     async def record_answer(self, event: AnswerEvent) -> None:
+        """Keeps what an answer cost, and learns from it how its model counts."""
         await self.storage.record_answer(event)
+        if event.prompt_tokens is not None and event.counted_tokens is not None:
+            await self.models.answered(event.model, counted=event.counted_tokens, said=event.prompt_tokens)
 
     async def search(
         self, question: Question, limit: int, *, above_floor: bool = False
@@ -218,8 +228,9 @@ class Engine:
         stm_size: int | None = None,
         ltm_size: int | None = None,
         before: int | None = None,
+        model: str | None = None,
     ) -> Recalled:
-        """The context block for a question, with what stands in it."""
+        """The context block for a question, with what stands in it, as it fits `model`."""
         stm_size = self.settings.stm_size if stm_size is None else stm_size
         ltm_size = self.settings.ltm_size if ltm_size is None else ltm_size
         recent = await self.storage.last_messages(user_id, stm_size + ltm_size, before)
@@ -246,15 +257,12 @@ class Engine:
         everything = BlockParts(facts=facts, stm=stm, ltm=ltm, rag=found)
         say = partial(translate, language)
 
-        def fitted() -> tuple[BlockParts, str]:
-            room = block_tokens(self.settings.context_tokens, query)
-            parts = fit(everything, room, say)
-            return parts, render(parts, say)
-
-        parts, block = await asyncio.to_thread(fitted)  # messages may be megabytes
-        memories: list[tuple[ItemKind, int, float]] = [("fact", fact.id, 1.0) for fact in parts.facts]
-        memories += [("message", message.id, round(score, 4)) for message, score in parts.rag]
-        return Recalled(block, tuple(memories), tuple(found))
+        budget = await self.models.budget(model)
+        # On a thread: messages may be megabytes.
+        made = await asyncio.to_thread(assemble, everything, query, budget, say)
+        memories: list[tuple[ItemKind, int, float]] = [("fact", fact.id, 1.0) for fact in made.parts.facts]
+        memories += [("message", message.id, round(score, 4)) for message, score in made.parts.rag]
+        return Recalled(made.block, tuple(memories), tuple(found), made.message, made.sections, budget)
 
     async def facts(self, user_id: int, *, all_statuses: bool = False) -> list[Fact]:
         return await self.storage.facts(user_id, all_statuses=all_statuses)

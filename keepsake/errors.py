@@ -10,6 +10,7 @@
     │   └── CollectionLost    one user's part of it is gone and has to be filled anew
     └── ModelError            the chat model gave no answer
         ├── ModelUnavailable  it is down, slow or refuses; `retry` says whether later may help
+        │   └── ContextTooLong  the request is longer than the model can read
         └── ModelAnswerInvalid  it answered, not in the form asked for
 
 A wrong argument is a ValueError, as everywhere in Python. The text of each error is one line that
@@ -79,6 +80,18 @@ class ModelUnavailable(ModelError):
     def __init__(self, message: str, *, retry: bool = True) -> None:
         super().__init__(message)
         self.retry = retry
+
+
+class ContextTooLong(ModelUnavailable):
+    """The request is too long for the model.
+
+    `limit`: tokens that its context holds with the answer, `asked`: how many there were, where the endpoint says so.
+    """
+
+    def __init__(self, message: str, *, limit: int | None = None, asked: int | None = None) -> None:
+        super().__init__(message, retry=False)
+        self.limit = limit
+        self.asked = asked
 
 
 class ModelAnswerInvalid(ModelError):

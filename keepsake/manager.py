@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Self
 
 from keepsake.clock import Clock, system_clock
 from keepsake.engine import Engine, Extractor, Parts, Recalled
+from keepsake.errors import ContextTooLong
 from keepsake.facts.extract import extract
 from keepsake.index.chroma import ChromaIndex
 from keepsake.index.embedder import Embedder, open_embedder
@@ -197,11 +198,18 @@ class MemoryManager:
         )
         return recalled.block
 
-    async def recall(self, user_id: int | str, query: str, *, before: int | None = None) -> Recalled:
-        """The context block with what stands in it, sizes as the settings have them."""
+    async def recall(
+        self, user_id: int | str, query: str, *, before: int | None = None, model: str | None = None
+    ) -> Recalled:
+        """The context block with what stands in it, sizes as the settings have them, as it fits `model`."""
         user, text = checked_user(user_id), checked_text(query)
         _checked_before(before)
-        return await (await self.engine()).recall(user, text, before=before)
+        return await (await self.engine()).recall(user, text, before=before, model=model)
+
+    async def too_long(self, model: str, refusal: ContextTooLong, requested: int) -> None:
+        """A request of `requested` tokens was refused: the next ones to this model are shorter."""
+        models = (await self.engine()).models
+        await models.refused(model, requested=requested, limit=refusal.limit, asked=refusal.asked)
 
     async def search_memory(
         self,

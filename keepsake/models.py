@@ -120,7 +120,10 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class AnswerEvent:
-    """What one answer cost and which memories it was given (K8). Latency in milliseconds."""
+    """What one answer cost and which memories it was given (K8). Latency in milliseconds.
+
+    `counted_tokens`: of the request, as the model's table has them, without what was learned of it.
+    """
 
     user_id: int
     question_id: int | None
@@ -131,3 +134,34 @@ class AnswerEvent:
     completion_tokens: int | None = None
     error: str | None = None
     memories: tuple[tuple[ItemKind, int, float], ...] = ()
+    counted_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LearnedModel:
+    """What answers and refusals have taught about a chat model.
+
+    `factor`: tokens of its own for one of the table that it is counted with; `limit`: tokens a request may have.
+    """
+
+    name: str
+    factor: float = 1.0
+    answers: int = 0
+    limit: int | None = None
+    limited_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a run of messages, `first_id` to `last_id`, came to. `said_at`: when the last of them was said.
+
+    `model` and `prompt_version` are None where no model made it.
+    """
+
+    id: int
+    first_id: int
+    last_id: int
+    said_at: datetime
+    content: str
+    model: str | None = None
+    prompt_version: str | None = None

@@ -113,6 +113,28 @@ class Settings(BaseSettings):
     context_tokens: int = _group("Model", 4000, "The whole request never exceeds this.", ge=500, le=2_000_000)
     answer_tokens: int = _group("Model", 600, "The answer's `max_tokens`.", ge=16, le=200_000)
 
+    # Budget
+    budget_system: int = _group(
+        "Budget",
+        15,
+        "Percent of `CONTEXT_TOKENS` for persona and rules. The four add up to 100; what one does not use, others do.",
+        ge=0,
+        le=100,
+    )
+    budget_memory: int = _group("Budget", 25, "For profile, topics and recalled messages.", ge=1, le=100)
+    budget_history: int = _group("Budget", 45, "For the last messages and summaries.", ge=1, le=100)
+    budget_message: int = _group("Budget", 15, "For the new message.", ge=0, le=100)
+    summary_messages: int = _group(
+        "Budget", 40, "So many older messages at a time become a summary.", ge=2, le=1000
+    )
+    summaries_in_prompt: int = _group(
+        "Budget",
+        5,
+        "The newest summaries in the context, as far as they fit; 0: none are made.",
+        ge=0,
+        le=100,
+    )
+
     # Memory
     data_dir: Path = _group(
         "Memory", PROJECT_DIR, "Holds `memory.db`, `vector_db/` and all else that is kept."
@@ -188,6 +210,13 @@ class Settings(BaseSettings):
         return self.allowed_user_ids == "*"
 
     @property
+    def model_name(self) -> str | None:
+        """The name of the model that answers, where a setting gives it."""
+        if self.openai_base_url is not None:
+            return self.openai_model
+        return None if self.local_model == "none" else self.local_model
+
+    @property
     def database_path(self) -> Path:
         return self.data_dir / "memory.db"
 
@@ -211,7 +240,7 @@ def load_settings(**overrides: Any) -> Settings:
     Raises SettingError with one line for the first value that cannot be: the variable, what it got, what it takes.
     """
     try:
-        return Settings(**overrides)
+        return _adding_up(Settings(**overrides))
     except ValidationError as error:
         first = error.errors()[0]
         name = str(first["loc"][0])
@@ -220,6 +249,17 @@ def load_settings(**overrides: Any) -> Settings:
         raise SettingError(f"{_ENV_FILE} is no UTF-8 text: save it as UTF-8") from None
     except OSError as error:
         raise SettingError(f"{_ENV_FILE} cannot be read ({error.strerror}): check its permissions") from None
+
+
+def _adding_up(settings: Settings) -> Settings:
+    shares = {
+        name: getattr(settings, name)
+        for name in ("budget_system", "budget_memory", "budget_history", "budget_message")
+    }
+    if sum(shares.values()) != 100:
+        shown = ", ".join(f"{name.upper()} {percent}" for name, percent in shares.items())
+        raise SettingError(f"{shown}: they add up to {sum(shares.values())}, and take 100 together")
+    return settings
 
 
 def _cannot_be(name: str, value: object, info: FieldInfo) -> str:

@@ -116,6 +116,7 @@ TABLES: tuple[TableEntry, ...] = (
     TableEntry(
         "keyword_counts", "a view into the keyword index, keeps nothing itself", erased_with="keywords"
     ),
+    TableEntry("models", "how each chat model counts tokens and how many it takes: nobody's"),
     TableEntry("migrations", "which schema steps were run: nobody's"),
     TableEntry("sqlite_sequence", "the highest ids so far: numbers over everybody, nobody's"),
 )

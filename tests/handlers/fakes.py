@@ -7,13 +7,15 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from bot_models.user_state import StateManager, UserState
 from keepsake.access import Access
 from keepsake.assistant import Assistant, Button, Said
+from keepsake.errors import ContextTooLong
 from keepsake.llm.client import Turn
 from keepsake.models import AnswerEvent, Fact, ItemKind, Message
+from keepsake.prompt.request import Budget, fit_message
 from keepsake.settings import load_settings
 from keepsake.store.storage import Also
 
@@ -24,6 +26,9 @@ START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 class FakeRecalled:
     block: str
     memories: tuple[tuple[ItemKind, int, float], ...]
+    message: str
+    sections: tuple[tuple[str, int], ...] = (("system", 200), ("stm", 12), ("message", 5))
+    budget: ClassVar[Budget] = Budget(4000)
 
 
 class FakeMemory:
@@ -39,6 +44,7 @@ class FakeMemory:
         self.flushed = 0
         self.floor = 0.0
         self.failure: Exception | None = None
+        self.refusals: list[tuple[str, int | None, int]] = []
 
     async def save_message(
         self,
@@ -99,12 +105,20 @@ class FakeMemory:
         state_manager.mark_history_loaded(user_id)
         return len(mine)
 
-    async def recall(self, user_id: int | str, query: str, *, before: int | None) -> FakeRecalled:
+    async def recall(
+        self, user_id: int | str, query: str, *, before: int | None, model: str | None = None
+    ) -> FakeRecalled:
         self._fail()
         past = [message for message in self._of(user_id) if before is None or message.id < before]
         found = self._found(past, query)
         block = "\n".join(["BLOCK", *(message.content for message in past)]) if past else ""
-        return FakeRecalled(block, tuple(("message", message.id, score) for message, score in found))
+        memories: tuple[tuple[ItemKind, int, float], ...] = tuple(
+            ("message", m.id, score) for m, score in found
+        )
+        return FakeRecalled(block, memories, fit_message(FakeRecalled.budget, query))
+
+    async def too_long(self, model: str, refusal: ContextTooLong, requested: int) -> None:
+        self.refusals.append((model, refusal.limit, requested))
 
     async def find(
         self, user_id: int | str, query: str, limit: int = 5, *, before: int | None = None

@@ -3,11 +3,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 
 import pytest
 
 from handlers import receive
-from handlers.chat import answer_turns
+from handlers.asking import answer_turns
 from keepsake.assistant import Said
 from keepsake.errors import ModelAnswerInvalid, ModelUnavailable
 from keepsake.locales import translate
@@ -49,9 +50,8 @@ async def test_the_request_is_one_system_message_and_the_new_message_once() -> N
 
 
 async def test_an_empty_block_leaves_only_the_rules() -> None:
-    question = await FakeMemory().save_message(7, "user", "hi")
-    system, _ = answer_turns("", question, "ru", 4000)
-    filled, _ = answer_turns("BLOCK", question, "ru", 4000)
+    system, _ = answer_turns("", "hi", datetime(2026, 3, 1, tzinfo=UTC), "ru")
+    filled, _ = answer_turns("BLOCK", "hi", datetime(2026, 3, 1, tzinfo=UTC), "ru")
     assert filled.content == f"{system.content}\n\nBLOCK"
     assert "Русский" in system.content
     assert "{{" not in system.content

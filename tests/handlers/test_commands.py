@@ -111,7 +111,16 @@ async def test_stats_shows_an_admin_the_whole_bots_counts() -> None:
 async def test_context_shows_the_block_for_the_last_message() -> None:
     memory = FakeMemory()
     await memory.save_message(7, "user", "I like tea")
-    assert await shown("/context", memory) == "BLOCK\nI like tea"
+    chat = RecordingChat()
+    await receive(an_assistant(memory, None), chat, "/context")
+    block, tokens = chat.shown
+    assert block == "BLOCK\nI like tea"
+    assert tokens.splitlines() == [
+        "The request has 217 of 4,000 tokens:",
+        "• my instructions: 200",
+        "• recent messages: 12",
+        "• your message: 5",
+    ]
     assert await shown("/context", FakeMemory()) == translate("en", "context-empty")
 
 

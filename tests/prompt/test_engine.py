@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from handlers.chat import answer_turns
+from handlers.asking import answer_turns
 from keepsake.manager import MemoryManager
-from keepsake.prompt.tokens import estimate
 from keepsake.settings import load_settings
 from tests.facts.ticks import Ticks
 
@@ -21,5 +20,6 @@ async def test_other_work_goes_on_while_megabytes_are_fitted(data_dir: Path) -> 
             recalled = await memory.recall(7, "hello?", before=question.id)
         assert ticks.longest < 0.5
         recalled = await memory.recall(7, question.content, before=question.id)
-    turns = answer_turns(recalled.block, question, "en", settings.context_tokens)
-    assert sum(estimate(turn.content) for turn in turns) <= settings.context_tokens
+    turns = answer_turns(recalled.block, recalled.message, question.created_at, "en")
+    tokens = recalled.budget.measure.request(turn.content for turn in turns)
+    assert settings.context_tokens * 0.9 < tokens <= settings.context_tokens

@@ -1,0 +1,66 @@
+"""What is known of each chat model: how it counts, and how long a request may be. Kept in SQLite."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from keepsake.clock import Clock, to_micros
+from keepsake.models import LearnedModel
+from keepsake.prompt.budget import Shares
+from keepsake.prompt.calibration import calibrated, context_tokens, shrunk
+from keepsake.prompt.request import Budget
+from keepsake.prompt.tokens import O200K, Measure, table_of
+from keepsake.settings import Settings
+from keepsake.store import learned
+from keepsake.store.database import Database
+
+
+class LearnedModels:
+    """Budgets by model, learning from answers and refusals. Rows are read once and kept in RAM."""
+
+    def __init__(self, database: Database, settings: Settings, clock: Clock) -> None:
+        self._database = database
+        self._settings = settings
+        self._clock = clock
+        self._known: dict[str, LearnedModel] = {}
+        self._shares = Shares(
+            settings.budget_system, settings.budget_memory, settings.budget_history, settings.budget_message
+        )
+
+    async def budget(self, model: str | None) -> Budget:
+        """The budget of a request to this model. None: the one that the settings name, else the last one used."""
+        known = await self._of(
+            model or self._settings.model_name or await self._database.read(learned.last_used)
+        )
+        measure = Measure(table_of(known.name) or O200K, known.factor)
+        tokens = context_tokens(known, self._settings.context_tokens, self._clock())
+        return Budget(tokens, measure, self._shares)
+
+    async def answered(self, model: str, *, counted: int, said: int) -> None:
+        """An answer came: `counted` tokens of its request by the table, `said` by the endpoint."""
+        exact = table_of(model) is not None
+        before = await self._of(model)
+        if calibrated(before, counted, said, exact=exact) != before:
+            await self._learn(model, partial(calibrated, counted=counted, said=said, exact=exact))
+
+    async def refused(self, model: str, *, requested: int, limit: int | None, asked: int | None) -> None:
+        """A request of `requested` tokens, as the budget counts them, was too long (`calibration.shrunk`)."""
+        step = partial(
+            shrunk,
+            requested=requested,
+            limit=limit,
+            asked=asked,
+            answer_tokens=self._settings.answer_tokens,
+            now=self._clock(),
+        )
+        await self._learn(model, step)
+
+    async def _of(self, model: str | None) -> LearnedModel:
+        name = model or ""
+        if name not in self._known:
+            self._known[name] = await self._database.read(learned.get, name)
+        return self._known[name]
+
+    async def _learn(self, model: str, step: partial[LearnedModel]) -> None:
+        now = to_micros(self._clock())
+        self._known[model] = await self._database.write(learned.change, model, step, now)
