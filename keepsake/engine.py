@@ -31,17 +31,19 @@ from keepsake.locales import translate
 from keepsake.models import AnswerEvent, Fact, ItemKind, Job, Message
 from keepsake.prompt import tokens
 from keepsake.prompt.block import BlockParts, is_cut
+from keepsake.prompt.compaction import Asker
 from keepsake.prompt.learned import LearnedModels
 from keepsake.prompt.request import Budget, assemble
+from keepsake.prompt.summaries import Summariser, compaction_rules
 from keepsake.recall.floor import calibration
 from keepsake.recall.question import Question
 from keepsake.recall.search import Recall
 from keepsake.settings import Settings
-from keepsake.store import embeddings, users
+from keepsake.store import embeddings, summaries, users
 from keepsake.store import facts as fact_rows
 from keepsake.store.database import Database
 from keepsake.store.messages import NewMessage
-from keepsake.store.storage import CHROMA, EMBED, EXTRACT, Also, SQLiteMemoryStorage
+from keepsake.store.storage import CHROMA, EMBED, EXTRACT, SUMMARISE, Also, SQLiteMemoryStorage
 from keepsake.verify import fix
 
 log = logging.getLogger(__name__)
@@ -79,6 +81,7 @@ class Parts:
     embedder: Embedder | None = None
     chroma: ChromaIndex | None = None
     extractor: Extractor | None = None
+    summariser: Asker | None = None
 
 
 class Engine:
@@ -134,6 +137,7 @@ class Engine:
             session_gap=timedelta(minutes=settings.session_gap_minutes),
             extraction_every=settings.fact_extraction_every,
             with_vectors=parts.embedder is not None,
+            compaction=compaction_rules(settings),
             clock=clock,
         )
         engine = cls(settings, storage, parts, clock, read_only=False)
@@ -236,6 +240,12 @@ class Engine:
         recent = await self.storage.last_messages(user_id, stm_size + ltm_size, before)
         stm = recent[-stm_size:] if stm_size else []
         ltm = recent[: len(recent) - len(stm)]
+        # Of messages that all stand there themselves no summary is needed.
+        shown_from = recent[0].id if recent else 0
+        older = await self.storage.database.read(
+            summaries.newest, user_id, self.settings.summaries_in_prompt, before
+        )
+        summed = [(one.said_at, one.content) for one in older if one.first_id < shown_from]
         facts = profile.select(await self.storage.facts(user_id), self.settings.facts_in_prompt)
         question = Question(
             user_id,
@@ -254,9 +264,8 @@ class Engine:
         recalled = {message.id for message, _ in found}
         ltm = [message for message in ltm if message.id not in recalled]
         language = await self.storage.language(user_id) or self.settings.default_language
-        everything = BlockParts(facts=facts, stm=stm, ltm=ltm, rag=found)
+        everything = BlockParts(facts=facts, summaries=summed, stm=stm, ltm=ltm, rag=found)
         say = partial(translate, language)
-
         budget = await self.models.budget(model)
         # On a thread: messages may be megabytes.
         made = await asyncio.to_thread(assemble, everything, query, budget, say)
@@ -288,6 +297,11 @@ class Engine:
 
     def _lanes(self) -> dict[str, Lane]:
         lanes = {ERASE: Lane(self._erase), REINDEX: Lane(self._reindex), FIX: Lane(self._fix)}
+        parts = self._parts
+        summariser = Summariser(
+            self.storage.database, self.models, parts.summariser, self.settings, self.clock
+        )
+        lanes[SUMMARISE] = Lane(summariser.work)
         if self._vectors is not None:
             lanes[EMBED] = Lane(self._vectors.embed)
             if self._parts.chroma is not None:

@@ -100,12 +100,12 @@ class MemoryManager:
             self._model = open_extraction_model(settings, open_model(settings))
         extractor = _extractor(self._model, settings) if self._model else None
         if not self.with_index:
-            return Parts(extractor=extractor)
+            return Parts(extractor=extractor, summariser=self._model)
         if self._embedder is None:
             self._embedder = open_embedder(settings.embedding_model)
         if self._chroma is None and self._embedder is not None:
             self._chroma = ChromaIndex(settings.vector_dir)
-        return Parts(self._embedder, self._chroma, extractor)
+        return Parts(self._embedder, self._chroma, extractor, self._model)
 
     def _release(self) -> None:
         if self._lock is not None:

@@ -5,7 +5,7 @@ As a process:  python -m tests.model_server --port 8123
                It prints its URL; POST /_script takes a list of behaviours, GET /_requests gives the record.
 
 Without a script a chat gets the line of the system message that shares most words with the question, and a
-request for facts those of a few fixed patterns ("I live in X", "меня зовут X").
+request for facts those of a few fixed patterns ("I live in X", "меня зовут X"). A summary names the values asked for.
 
 A behaviour is a dict. `do` is one of
     text     answer with `text`                      json     answer with `value` as JSON
@@ -13,7 +13,7 @@ A behaviour is a dict. `do` is one of
     drop     close the connection unanswered         broken   half of `text`, then a lost connection
     ended    half of `text`, then a clean end        garbage  an HTML page with status 200
     error    half of `text`, then an error event     empty    an answer of no characters
-`for` may be "chat" or "structured": the first waiting behaviour that fits a request is used, once.
+`for` may be "chat", "structured" or "summary": the first waiting behaviour that fits a request is used, once.
 """
 
 from __future__ import annotations
@@ -88,6 +88,17 @@ def pattern_facts(body: Body) -> Body:
     return {"facts": facts}
 
 
+def listed_values(body: Body) -> str:
+    """A summary that names the values it was told to keep."""
+    said: str = body["messages"][-1]["content"]
+    return f"They spoke of {said.partition('in the summary as well: ')[2].splitlines()[0]}."
+
+
+def is_summary(body: Body) -> bool:
+    """Whether the request asks for a summary."""
+    return "in the summary as well: " in body["messages"][-1]["content"]
+
+
 def is_structured(body: Body) -> bool:
     """Whether the request asks for JSON, by its response_format or in plain words."""
     return "response_format" in body or "JSON Schema" in body["messages"][-1]["content"]
@@ -97,7 +108,8 @@ class ModelServer:
     """The server, in threads of its own. `requests` are the bodies of chat completions, as they arrived.
 
     `answer` and `facts` make the unscripted answers. `refuses` are parameters answered with 400:
-    "json_schema", "json_object", "stream_options", "temperature", "max_tokens". With a `key`, others get 401.
+    "json_schema", "json_object", "stream_options", "temperature", "max_tokens". With a `key`, others get 401. A request
+    of more than `most_words` is too long.
     """
 
     def __init__(
@@ -108,6 +120,8 @@ class ModelServer:
         models: Iterable[str] = (MODEL,),
         answer: Callable[[Body], str] = recalling_answer,
         facts: Callable[[Body], Body] = pattern_facts,
+        summary: Callable[[Body], str] = listed_values,
+        most_words: int | None = None,
         refuses: Iterable[str] = (),
         refuse_status: int = 400,
         piece_seconds: float = 0.0,
@@ -116,6 +130,8 @@ class ModelServer:
         self.models = list(models)
         self.answer = answer
         self.facts = facts
+        self.summary = summary
+        self.most_words = most_words
         self.refuses = set(refuses)
         self.refuse_status = refuse_status
         self.piece_seconds = piece_seconds
@@ -148,7 +164,10 @@ class ModelServer:
         return [body for body in self.requests if not is_structured(body)]
 
     def extractions(self) -> list[Body]:
-        return [body for body in self.requests if is_structured(body)]
+        return [body for body in self.requests if is_structured(body) and not is_summary(body)]
+
+    def summaries(self) -> list[Body]:
+        return [body for body in self.requests if is_summary(body)]
 
     def start(self) -> Self:
         self._thread.start()
@@ -168,16 +187,22 @@ class ModelServer:
 
     def take(self, body: Body, headers: dict[str, str]) -> Behaviour:
         """Records a request and chooses what to do with it."""
-        kind = "structured" if is_structured(body) else "chat"
+        kind = "summary" if is_summary(body) else "structured" if is_structured(body) else "chat"
         with self._lock:
             self.requests.append(body)
             self.request_headers.append(headers)
             if refused := self._refused(body):
                 return {"do": "status", "status": self.refuse_status, "message": refused}
+            if self.most_words is not None and (words := _words(body)) > self.most_words:
+                most = f"This model's maximum context length is {self.most_words} tokens."
+                message = f"{most} However, your messages resulted in {words} tokens."
+                return {"do": "status", "status": 400, "message": message, "code": "context_length_exceeded"}
             for behaviour in self._waiting:
                 if behaviour.get("for", kind) == kind:
                     self._waiting.remove(behaviour)
                     return behaviour
+        if kind == "summary":
+            return {"do": "json", "value": {"summary": self.summary(body)}}
         if kind == "structured":
             return {"do": "json", "value": self.facts(body)}
         return {"do": "text", "text": self.answer(body)}
@@ -360,9 +385,13 @@ def _completion(text: str, body: Body) -> Body:
     }
 
 
+def _words(body: Body) -> int:
+    return sum(len(turn["content"].split()) for turn in body["messages"])
+
+
 def _usage(body: Body, text: str) -> Body:
     """Counts words, so that a test can reckon them."""
-    prompt = sum(len(turn["content"].split()) for turn in body["messages"])
+    prompt = _words(body)
     answer = len(text.split())
     return {"prompt_tokens": prompt, "completion_tokens": answer, "total_tokens": prompt + answer}
 

@@ -75,6 +75,7 @@ TABLES: tuple[TableEntry, ...] = (
         texts=("payload",),
         also_names=(("chat_id", _WHERE),),
     ),
+    TableEntry("summaries", "what older messages came to", _OF_USER, 0, texts=("content",)),
     TableEntry("speakers", "who has spoken in a memory", _OF_USER, 0, texts=("name",)),
     TableEntry("message_keys", "what others call a message", _OF_USER, 0),
     TableEntry("fact_sources", "which messages a fact comes from", _OF_USER, 1),

@@ -22,7 +22,7 @@ _STEP = 0.98
 _ROUNDING = 8  # parts that are counted alone are rounded up alone
 _ROLE_TOKENS = 8
 _LEAST_TOKENS = 24  # of a message; less says nothing
-_LEAST_CHARACTERS = 16  # in a token of a text worth counting whole; no prose has more
+_LEAST_CHARACTERS = 8  # in a token of a text worth counting whole; no prose has more
 
 Count = Callable[[str], int]
 

@@ -141,6 +141,15 @@ def after(connection: sqlite3.Connection, user_id: int, cursor: int, limit: int)
     return [_message(row) for row in rows]
 
 
+def between(connection: sqlite3.Connection, user_id: int, first: int, last: int) -> list[Message]:
+    """The messages with ids from `first` to `last`, oldest first."""
+    rows = connection.execute(
+        f"SELECT {_COLUMNS} FROM messages WHERE user_id = ? AND id BETWEEN ? AND ? ORDER BY id",
+        (user_id, first, last),
+    ).fetchall()
+    return [_message(row) for row in rows]
+
+
 def by_ids(connection: sqlite3.Connection, user_id: int, ids: Iterable[int]) -> dict[int, Message]:
     """Those of the messages that are the user's, by id."""
     found: dict[int, Message] = {}

@@ -10,11 +10,12 @@ from pathlib import Path
 
 from keepsake.clock import Clock, system_clock, to_micros
 from keepsake.models import AnswerEvent, DialogSession, Fact, FactDraft, Message
-from keepsake.store import embeddings, events, facts, jobs, messages, users
+from keepsake.store import embeddings, events, facts, jobs, messages, summaries, users
 from keepsake.store.database import Database
 from keepsake.store.messages import NewMessage
+from keepsake.store.summaries import Compaction
 
-EMBED, CHROMA, EXTRACT = "embed", "chroma", "extract"
+EMBED, CHROMA, EXTRACT, SUMMARISE = "embed", "chroma", "extract", "summarise"
 OWNER = "owner"
 
 Analyse = Callable[[str], Sequence[str]]
@@ -35,6 +36,7 @@ class SQLiteMemoryStorage:
         session_gap: timedelta = timedelta(minutes=30),
         extraction_every: int = 5,
         with_vectors: bool = True,
+        compaction: Compaction | None = None,
         clock: Clock = system_clock,
     ) -> None:
         self.database = database
@@ -42,6 +44,7 @@ class SQLiteMemoryStorage:
         self._gap = session_gap // timedelta(microseconds=1)
         self._extraction_every = extraction_every
         self._with_vectors = with_vectors
+        self._compaction = compaction
         self._clock = clock
 
     @classmethod
@@ -76,6 +79,8 @@ class SQLiteMemoryStorage:
             jobs.enqueue(connection, EMBED, key, now, user_id=new.user_id)
         if new.role == "user" and self._extraction_is_due(connection, new.user_id):
             jobs.enqueue(connection, EXTRACT, key, now, user_id=new.user_id)
+        if self._compaction is not None and summaries.plan(connection, new.user_id, self._compaction):
+            jobs.enqueue(connection, SUMMARISE, key, now, user_id=new.user_id)
         if also is not None:
             also(connection, message)
         return message

@@ -21,7 +21,7 @@ GAP = 30 * 60 * 1_000_000
 
 
 def fill(connection: sqlite3.Connection, user_id: int, texts: Sequence[str]) -> None:
-    """Messages with keywords, vectors and keys, a fact, an event, a waiting job and Telegram mail of a person."""
+    """Messages with keywords, vectors and keys, a fact, an event, a summary, a job and Telegram mail of a person."""
     now = to_micros(NOW)
     users.ensure(connection, user_id, now)
     for text in texts:
@@ -44,4 +44,8 @@ def fill(connection: sqlite3.Connection, user_id: int, texts: Sequence[str]) -> 
     inbox.put(connection, [Arrived(update, user_id, None, user_id, f'{{"text": "{texts[-1]}"}}')], now)
     letter = [("answer:0", f"About {texts[0]}")]
     outbox.put(connection, Address(update, user_id, user_id), letter, now, message_id=message.id)
+    connection.execute(
+        "INSERT INTO summaries (user_id, first_id, last_id, said_at, content) VALUES (?, ?, ?, ?, ?)",
+        (user_id, message.id, message.id, now, f"They spoke of {texts[-1]}"),
+    )
     connection.execute("UPDATE sessions SET summary = ? WHERE user_id = ?", (f"Spoke of {texts[0]}", user_id))

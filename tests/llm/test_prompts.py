@@ -14,6 +14,7 @@ HASHES = {
     "answer.v1": "f570bce845fe2309",
     "extraction.v1": "6d2202f5958018c3",
     "extraction-brief.v1": "2f33d9de9ca00947",
+    "summary.v1": "ad9acd3495301aff",
 }
 
 

@@ -55,7 +55,7 @@ def memories(chance: random.Random) -> BlockParts:
     """A conversation of up to 34 messages of any length, facts of at most 200 characters, topics, summaries."""
 
     def length() -> int:
-        return int(min(chance.paretovariate(0.6) * 4, 2000))
+        return int(min(chance.paretovariate(0.6) * 4, 1000))
 
     def messages(most: int, first: int) -> list[Message]:
         names = [None, None, None, "Anna", "Имя " * 20, "S" * 10_000, "👍🏽" * 100]
