@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 EXTRAS ?=
 
-.PHONY: help run test soak check coverage bench bench-telegram bench-recall lock clean
+.PHONY: help run test soak check coverage bench bench-telegram bench-budget bench-recall lock clean
 .DEFAULT_GOAL := help
 
 help: ## what there is
@@ -43,6 +43,9 @@ bench: $(VENV)/test.stamp ## the README's figures
 
 bench-telegram: $(VENV)/test.stamp ## many people at once, and RAM over ten thousand messages
 	$(BIN)/python -m benchmarks.telegram $(ARGS)
+
+bench-budget: $(VENV)/test.stamp ## what assembling a prompt takes, and how prompts grow with a conversation
+	$(BIN)/python -m benchmarks.budget $(ARGS)
 
 bench-recall: $(VENV)/test.stamp ## recall on chats whose answers are known: DATA=folder
 	$(BIN)/python -m benchmarks.recall $(DATA)

@@ -93,7 +93,7 @@ async def contexts(folder: Path, sizes: Sequence[int]) -> list[Row]:
     for size in sizes:
         chance = random.Random(size)
         async with HybridMemoryManager(settings_for(folder / f"context{size}")) as memory:
-            await _fill(memory, size, chance)
+            await fill(memory, size, chance)
             await memory.get_context(_USER, sentence(chance))
             units, taken = [], []
             for _ in range(_QUESTIONS):  # in turns: the machine is not equally fast at all times
@@ -113,7 +113,8 @@ async def contexts(folder: Path, sizes: Sequence[int]) -> list[Row]:
     return rows
 
 
-async def _fill(memory: HybridMemoryManager, size: int, chance: random.Random) -> None:
+async def fill(memory: HybridMemoryManager, size: int, chance: random.Random) -> None:
+    """Puts `size` messages with random vectors into a memory, in one transaction."""
     engine = await memory.engine()
     storage = engine.storage
     numbers = np.random.default_rng(size)

@@ -16,7 +16,7 @@ from functools import partial
 from typing import Protocol
 
 from keepsake.clock import Clock, system_clock
-from keepsake.errors import EmbeddingError, ModelAnswerInvalid
+from keepsake.errors import ContextTooLong, EmbeddingError, ModelAnswerInvalid
 from keepsake.facts import profile
 from keepsake.facts.asking import conversation_tokens
 from keepsake.facts.extract import Extraction
@@ -317,12 +317,18 @@ class Engine:
         cursor = await self.storage.database.read(fact_rows.cursor, user_id)
         found, _ = await self.storage.extraction_window(user_id, size)
         room = conversation_tokens(self.settings.context_tokens, count)
+        model = self._parts.summariser.name if self._parts.summariser is not None else None
+        most = (await self.models.budget(model)).tokens
+        room -= self.settings.context_tokens - most  # where the model has refused longer requests
         window = fit_window(found, cursor=cursor, most=size, tokens=room, count=count)
         if not window:
             return Done()
         read_to = window[-1].id
         try:
             extraction = await extractor(window, now=self.clock())
+        except ContextTooLong as error:
+            await self.models.too_long(model or "", error, most)
+            raise
         except ModelAnswerInvalid as error:
             log.warning("extraction: %s; the same messages are looked at again with the next ones", error)
             return Done()

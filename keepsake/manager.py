@@ -208,8 +208,7 @@ class MemoryManager:
 
     async def too_long(self, model: str, refusal: ContextTooLong, requested: int) -> None:
         """A request of `requested` tokens was refused: the next ones to this model are shorter."""
-        models = (await self.engine()).models
-        await models.refused(model, requested=requested, limit=refusal.limit, asked=refusal.asked)
+        await (await self.engine()).models.too_long(model, refusal, requested)
 
     async def search_memory(
         self,

@@ -22,6 +22,8 @@ async def assistant(settings: Settings) -> AsyncIterator[tuple[Assistant, Hybrid
     extraction_model = open_extraction_model(settings, model)
     try:
         async with HybridMemoryManager(settings, model=extraction_model) as memory:
+            if model is not None:
+                await (await memory.engine()).models.load()
             app = await build_assistant(settings, memory, model)
             memory.when_forgotten(app.states.forget)
             memory.when_forgotten(app.access.forget)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from functools import partial
 
 from keepsake.clock import Clock, to_micros
+from keepsake.errors import ContextTooLong
 from keepsake.models import LearnedModel
 from keepsake.prompt.budget import Shares
 from keepsake.prompt.calibration import calibrated, context_tokens, shrunk
 from keepsake.prompt.request import Budget
-from keepsake.prompt.tokens import O200K, Measure, table_of
+from keepsake.prompt.tokens import O200K, Measure, load_table, table_of
 from keepsake.settings import Settings
 from keepsake.store import learned
 from keepsake.store.database import Database
@@ -36,6 +38,11 @@ class LearnedModels:
         tokens = context_tokens(known, self._settings.context_tokens, self._clock())
         return Budget(tokens, measure, self._shares)
 
+    async def load(self) -> None:
+        """Loads the table of the model that answers, so that the first who asks does not wait for it."""
+        budget = await self.budget(None)
+        await asyncio.to_thread(load_table, budget.measure.table)
+
     async def answered(self, model: str, *, counted: int, said: int) -> None:
         """An answer came: `counted` tokens of its request by the table, `said` by the endpoint."""
         exact = table_of(model) is not None
@@ -43,13 +50,13 @@ class LearnedModels:
         if calibrated(before, counted, said, exact=exact) != before:
             await self._learn(model, partial(calibrated, counted=counted, said=said, exact=exact))
 
-    async def refused(self, model: str, *, requested: int, limit: int | None, asked: int | None) -> None:
-        """A request of `requested` tokens, as the budget counts them, was too long (`calibration.shrunk`)."""
+    async def too_long(self, model: str, refusal: ContextTooLong, requested: int) -> None:
+        """A request of `requested` tokens, as the budget counts them, was refused: the next ones are shorter."""
         step = partial(
             shrunk,
             requested=requested,
-            limit=limit,
-            asked=asked,
+            limit=refusal.limit,
+            asked=refusal.asked,
             answer_tokens=self._settings.answer_tokens,
             now=self._clock(),
         )

@@ -71,9 +71,7 @@ class Summariser:
                 return await summarise(self._model, found, tokens=budget.tokens, count=count, say=say)
             except ContextTooLong as refusal:
                 log.warning("a summary: %s", refusal)
-                await self._models.refused(
-                    name, requested=budget.tokens, limit=refusal.limit, asked=refusal.asked
-                )
+                await self._models.too_long(name, refusal, budget.tokens)
                 if again:
                     raise
         raise AssertionError("the second try returns or raises")

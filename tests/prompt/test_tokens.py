@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from keepsake.errors import ContextTooLong
 from keepsake.manager import MemoryManager
 from keepsake.models import AnswerEvent, LearnedModel
 from keepsake.prompt.calibration import FORGET_LIMIT, LEAST_CONTEXT, calibrated, context_tokens, shrunk
@@ -136,7 +137,7 @@ async def test_what_was_learned_outlives_the_process(data_dir: Path) -> None:
         assert (first.tokens, first.measure) == (4000, Measure())
         event = AnswerEvent(7, asked.id, None, NEW.name, 5, prompt_tokens=2000, counted_tokens=1000)
         await memory.record_answer(event)
-        await (await memory.engine()).models.refused(NEW.name, requested=3000, limit=None, asked=None)
+        await memory.too_long(NEW.name, ContextTooLong("too long"), 3000)
     async with MemoryManager(settings) as memory:
         budget = (await memory.recall(7, "hello?", model=NEW.name)).budget
         assert budget.tokens == 1500
