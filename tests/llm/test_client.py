@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from keepsake.errors import ModelAnswerInvalid, ModelUnavailable
+from keepsake.errors import ContextTooLong, ModelAnswerInvalid, ModelUnavailable
 from keepsake.llm.client import Address, Answer, ChatModel, RemoteEndpoint, Turn
 from tests.model_server import MODEL, ModelServer
 
@@ -299,12 +299,20 @@ async def test_falls_back_where_a_form_is_refused_and_remembers_it(
 
 
 async def test_a_refusal_that_no_form_helps_does_not_change_the_form(server: ModelServer) -> None:
-    server.script(*[{"do": "status", "status": 400, "message": "context length"}] * 3)
+    server.script(*[{"do": "status", "status": 400, "message": "not today"}] * 3)
     async with model_at(server.url) as model:
-        with pytest.raises(ModelUnavailable, match="CONTEXT_TOKENS"):
+        with pytest.raises(ModelUnavailable, match="refuses the request"):
             await model.structured(TURNS, SCHEMA, name="facts", parse=facts)
         await model.structured(TURNS, SCHEMA, name="facts", parse=facts)
     assert server.requests[-1]["response_format"]["type"] == "json_schema"
+
+
+async def test_a_request_that_is_too_long_is_not_tried_in_other_forms(server: ModelServer) -> None:
+    server.script({"do": "status", "status": 400, "message": "context length exceeded"})
+    async with model_at(server.url) as model:
+        with pytest.raises(ContextTooLong, match="CONTEXT_TOKENS"):
+            await model.structured(TURNS, SCHEMA, name="facts", parse=facts)
+    assert len(server.requests) == 1
 
 
 @pytest.mark.parametrize(

@@ -162,3 +162,22 @@ def test_a_request_that_is_too_long_is_made_again_and_nobody_notices(monkeypatch
         before = len(server.chats())
         assert bot("chat", stdin="and when does it come back?").status == 0
         assert len(server.chats()) == before + 1
+
+
+async def test_an_extraction_that_was_too_long_is_made_again_with_less(
+    server: ModelServer, long_settings: Settings
+) -> None:
+    server.script({"do": "status", "status": 400, "code": "context_length_exceeded", "for": "structured"})
+    clock = Ticking()
+    settings = long_settings.model_copy(update={"fact_extraction_every": 5})
+    async with MemoryManager(settings, clock=clock) as memory:
+        for number in range(12):
+            role = "assistant" if number % 2 else "user"
+            await memory.save_message(7, role, f"{number}: I live in Angarsk, " + "and so on " * 100)
+        await memory.flush()
+        assert await memory.get_facts(7) == []
+        clock.now += timedelta(minutes=1)
+        await memory.flush()
+        assert [fact.content for fact in await memory.get_facts(7)] == ["Lives in Angarsk"]
+    long, short = (len(str(body["messages"])) for body in server.extractions()[:2])
+    assert short < 0.8 * long
