@@ -195,15 +195,7 @@ class Engine:
             return await self._recall.search(question, limit, floor)
         except EmbeddingError as error:
             log.warning("recall by keyword only: %s", error)
-            return await self._keyword_recall().search(question, limit, floor)
-
-    def _keyword_recall(self) -> Recall:
-        return Recall(
-            self.storage.database,
-            None,
-            scale=self._calibration.scale,
-            candidates=self.settings.recall_candidates,
-        )
+            return await self._recall.search(question, limit, floor, by_meaning=False)
 
     @property
     def floor(self) -> float:
@@ -339,6 +331,7 @@ class Engine:
         return Done(result=receipt.as_dict() if receipt else {})
 
     def _drop_from_ram(self, user_id: int) -> None:
+        self._recall.drop(user_id)
         if self._vectors is not None:
             self._vectors.drop(user_id)
             self._vectors.embedder.forget_cached()
