@@ -23,7 +23,9 @@ from keepsake.telegram.render import Part, markdown_parts, plain_parts
 
 log = logging.getLogger(__name__)
 
-# Telegram shows "typing…" for five seconds.
+# Telegram shows "typing…" for five seconds. It is shown only once an answer is not there soon: where many write at
+# once, what brings their messages to the model goes first.
+_TYPING_AFTER_SECONDS = 0.3
 _TYPING_SECONDS = 4.0
 
 
@@ -104,6 +106,7 @@ class TelegramChat:
                 await task
 
     async def _keep_typing(self) -> None:
+        await asyncio.sleep(_TYPING_AFTER_SECONDS)
         while True:
             if not self._limits.is_paused(self._to.chat_id):
                 with suppress(TelegramError):
