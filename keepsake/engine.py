@@ -49,6 +49,7 @@ from keepsake.verify import fix
 log = logging.getLogger(__name__)
 
 ERASE, REINDEX, FIX = "erase", "reindex", "fix"
+ASKS_A_MODEL = (EXTRACT,)  # jobs that wait for a model, and catch up when it is back
 _EXTRACTIONS_AT_ONCE = 2
 _HISTORY = 4  # turns before a question that help to understand it
 
@@ -315,7 +316,8 @@ class Engine:
     def catch_up(self) -> None:
         """A model answers again: what was put off because it did not is due."""
         if self._runner is not None:
-            self._runner.hurry(EXTRACT)
+            for kind in ASKS_A_MODEL:
+                self._runner.hurry(kind)
 
     async def _charged(self, handler: Callable[[Job], Awaitable[Done]], job: Job) -> Done:
         with on_account(self.account(job.user_id) if job.user_id is not None else None):

@@ -81,7 +81,7 @@ class JobRunner:
 
     async def flush(self) -> None:
         """Waits until nothing that is due is left, with what it leads to. Postponed jobs are not waited for."""
-        while self._running or await self._has_due_work():
+        while self._running or self._hurried or await self._has_due_work():
             self.wake()
             with suppress(TimeoutError):
                 async with asyncio.timeout(POLL_SECONDS), self._idle:
@@ -106,8 +106,9 @@ class JobRunner:
     async def _dispatch(self) -> None:
         while not self._stopping:
             self._wake.clear()
-            while self._hurried:
-                await self._database.write(jobs.hurry, self._hurried.pop(), self._now())
+            for kind in tuple(self._hurried):
+                await self._database.write(jobs.hurry, kind, self._now())
+                self._hurried.discard(kind)
             free = [kind for kind, lane in self._lanes.items() if self._busy(kind) < lane.at_once]
             for kind in await self._database.read(jobs.due_kinds, free, self._now()):
                 lane = self._lanes[kind]

@@ -114,6 +114,14 @@ async def test_the_second_is_not_asked_for_what_it_would_not_mend(
     assert second.requests == []
 
 
+async def test_a_refusal_of_the_form_is_not_asked_for_again(first: ModelServer, second: ModelServer) -> None:
+    first.script({"do": "refusal"})
+    async with both(first.url, second.url) as model:
+        with pytest.raises(ModelDeclined):
+            await model.structured(TURNS, SCHEMA, name="n", parse=dict)
+    assert (len(first.requests), len(second.requests)) == (1, 0)
+
+
 async def test_where_both_are_down_the_first_says_why(first: ModelServer, second: ModelServer) -> None:
     first.script(DOWN)
     async with both(first.url, second.url, fallback_api_key="wrong") as model:
