@@ -34,14 +34,14 @@ class Case:
 LATER, REFUSED, DECLINED = "model-down-later", "model-down-refused", "model-declined"
 CASES = (
     Case("429", {"do": "status", "status": 429}, LATER, 2, TWICE),
-    Case("429, soon", {"do": "status", "status": 429, "retry_after": 0.01}, LATER, 3, {}),
+    Case("429, soon", {"do": "status", "status": 429, "retry_after": 0.01}, LATER, 2, TWICE),
     Case("429, in an hour", {"do": "status", "status": 429, "retry_after": 3600}, LATER, 1, {}),
     Case("quota", {"do": "status", "status": 429, "message": "insufficient_quota"}, LATER, 1, {}),
     Case("503", {"do": "status", "status": 503}, LATER, 2, TWICE),
     Case("lost", {"do": "drop"}, LATER, 2, TWICE),
     Case("web page", {"do": "garbage"}, LATER, 2, TWICE),
-    Case("deaf", {"do": "deaf"}, LATER, 1, {"model_timeout_seconds": 0.3}),
-    Case("hangs", {"do": "hang", "pieces": 0}, LATER, 1, {"model_timeout_seconds": 0.3}),
+    Case("deaf", {"do": "deaf"}, LATER, 1, {"model_timeout_seconds": 0.2}),
+    Case("hangs", {"do": "hang", "pieces": 0}, LATER, 1, {"model_timeout_seconds": 0.2}),
     Case("wrong key", {"do": "status", "status": 401, "message": f"bad {KEY}"}, REFUSED, 1, {}),
     Case("wrong model", {"do": "status", "status": 404, "message": TOLD}, REFUSED, 1, {}),
     Case("empty", {"do": "empty"}, "model-said-nothing", 1, {}),

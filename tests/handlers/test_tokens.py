@@ -8,8 +8,6 @@ from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import pytest
-
 from handlers import receive
 from keepsake.accounts import day_after
 from keepsake.assistant import AnswerStopped
@@ -86,9 +84,8 @@ async def charge(talk: Talk, when: datetime, used: int, *, user: int = 7, estima
     await database.write(usage.add, user, when.date(), Spent(OTHERS, used, 0, estimated))
 
 
-@pytest.mark.parametrize("language", ["en", "ru"])
-async def test_the_end_of_the_days_tokens(language: str) -> None:
-    clock = Calendar()
+async def test_the_end_of_the_days_tokens() -> None:
+    clock, language = Calendar(), "ru"
     with ModelServer(answer=lambda _: "noted") as server:
         async with talking(server.url, clock=clock, daily_tokens=100, fact_extraction_every=2) as talk:
             assert await talk.say("I live in Angarsk") == ["noted"]  # and goes beyond them

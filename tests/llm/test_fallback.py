@@ -47,7 +47,7 @@ async def both(first: str, second: str, **values: Any) -> AsyncIterator[ChatMode
         "fallback_api_key": "second-key",
         "fallback_model": OTHER,
         "model_retries": 0,
-        "model_timeout_seconds": 0.5,
+        "model_timeout_seconds": 0.25,
     }
     model = open_model(load_settings(_env_file=None, **(chosen | values)))
     assert model is not None
