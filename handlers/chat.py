@@ -10,7 +10,7 @@ from datetime import timedelta
 from bot_models.user_state import UserState
 from handlers.search import find, found_lines
 from keepsake.assistant import AnswerStopped, AnswerStream, Assistant, Chat, Model, Recalled
-from keepsake.errors import ModelAnswerInvalid, ModelError, ModelUnavailable
+from keepsake.errors import ModelAnswerInvalid, ModelDeclined, ModelError, ModelUnavailable, TokensUsedUp
 from keepsake.llm.client import Turn
 from keepsake.locales import translate
 from keepsake.models import AnswerEvent, Message
@@ -49,7 +49,7 @@ async def handle_ai_task(app: Assistant, chat: Chat, question: Message) -> None:
     started = time.monotonic()
     async with chat.typing():
         if app.model is None:
-            await _answer_from_memory(app, chat, "model-none", question)
+            await _answer_from_memory(app, chat, translate(chat.language, "model-none"), question)
             return
         recalled = await app.memory.recall(chat.user_id, question.content, before=question.id)
         await note_weak_model(app, chat)
@@ -107,20 +107,32 @@ async def _explain(
     app: Assistant, chat: Chat, failure: ModelError, answer: AnswerStream, question: Message
 ) -> None:
     if answer.text.strip():
-        await chat.send(translate(chat.language, "model-cut-short"))
-    elif isinstance(failure, ModelAnswerInvalid):
-        await _answer_from_memory(app, chat, "model-said-nothing", question)
-    elif isinstance(failure, ModelUnavailable) and not failure.retry:
-        await _answer_from_memory(app, chat, "model-down-refused", question)
+        declined = isinstance(failure, ModelDeclined)
+        await chat.send(translate(chat.language, "model-declined-midway" if declined else "model-cut-short"))
     else:
-        await _answer_from_memory(app, chat, "model-down-later", question)
+        await _answer_from_memory(app, chat, _why(failure, chat.language), question)
+
+
+def _why(failure: ModelError, language: str) -> str:
+    match failure:
+        case TokensUsedUp():
+            until = f"{failure.until:%Y-%m-%d %H:%M} UTC"
+            return translate(language, "tokens-used-up", count=failure.limit, until=until)
+        case ModelDeclined():
+            return translate(language, "model-declined")
+        case ModelAnswerInvalid():
+            return translate(language, "model-said-nothing")
+        case ModelUnavailable() if not failure.retry:
+            return translate(language, "model-down-refused")
+        case _:
+            return translate(language, "model-down-later")
 
 
 async def _answer_from_memory(app: Assistant, chat: Chat, why: str, question: Message) -> None:
     found = await find(app, chat.user_id, question.content, before=question.id)
     lines = found_lines(chat.language, found)
     title = translate(chat.language, "memory-has" if lines else "memory-has-nothing")
-    await chat.send("\n".join([translate(chat.language, why), title, *lines]))
+    await chat.send("\n".join([why, title, *lines]))
 
 
 async def _keep(
@@ -153,7 +165,7 @@ async def _keep(
         user_id=chat.user_id,
         question_id=question.id,
         answer_id=reply.id if reply else None,
-        model=model.name,
+        model=answer.model or model.name,
         latency_ms=latency_ms,
         prompt_tokens=answer.usage.prompt_tokens,
         completion_tokens=answer.usage.completion_tokens,

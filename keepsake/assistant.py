@@ -16,6 +16,7 @@ from typing import Any, Literal, Protocol
 
 from bot_models.user_state import StateManager, UserState
 from keepsake.access import Access
+from keepsake.llm.account import Account
 from keepsake.llm.client import Turn
 from keepsake.models import AnswerEvent, Fact, ItemKind, Message
 from keepsake.settings import Settings
@@ -83,6 +84,8 @@ class Memory(Protocol):
 
     async def record_answer(self, event: AnswerEvent) -> None: ...
 
+    def account(self, user_id: int | str) -> Account: ...
+
     async def language(self, user_id: int | str) -> str | None: ...
 
     async def set_language(self, user_id: int | str, language: str) -> None: ...
@@ -105,10 +108,16 @@ class TokenUsage(Protocol):
 
 
 class AnswerStream(Protocol):
-    """Pieces of an answer as they come; `text` is what has come so far, `usage` is filled at the end."""
+    """Pieces of an answer as they come; `text` is what has come so far, `usage` is filled at the end.
+
+    `model` is the name of the model that was asked last, "" before any was.
+    """
 
     @property
     def text(self) -> str: ...
+
+    @property
+    def model(self) -> str: ...
 
     @property
     def usage(self) -> TokenUsage: ...

@@ -15,7 +15,8 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Protocol
 
-from keepsake.clock import Clock, system_clock
+from keepsake.accounts import UserAccount
+from keepsake.clock import Clock, system_clock, utc_day
 from keepsake.errors import EmbeddingError, ModelAnswerInvalid
 from keepsake.facts import profile
 from keepsake.facts.asking import conversation_tokens
@@ -27,6 +28,7 @@ from keepsake.index.embedder import Embedder
 from keepsake.index.terms import analyse
 from keepsake.index.vector_storage import VectorMemoryStorage
 from keepsake.jobs import Done, JobRunner, Lane
+from keepsake.llm.account import on_account
 from keepsake.locales import translate
 from keepsake.models import AnswerEvent, Fact, ItemKind, Job, Message
 from keepsake.prompt import tokens
@@ -37,7 +39,7 @@ from keepsake.recall.floor import calibration
 from keepsake.recall.question import Question
 from keepsake.recall.search import Recall
 from keepsake.settings import Settings
-from keepsake.store import embeddings, users
+from keepsake.store import embeddings, usage, users
 from keepsake.store import facts as fact_rows
 from keepsake.store.database import Database
 from keepsake.store.messages import NewMessage
@@ -47,6 +49,7 @@ from keepsake.verify import fix
 log = logging.getLogger(__name__)
 
 ERASE, REINDEX, FIX = "erase", "reindex", "fix"
+ASKS_A_MODEL = (EXTRACT,)  # jobs that wait for a model, and catch up when it is back
 _EXTRACTIONS_AT_ONCE = 2
 _HISTORY = 4  # turns before a question that help to understand it
 
@@ -135,6 +138,7 @@ class Engine:
             await engine._vectors.prepare()
         assert engine._runner is not None
         await engine._runner.start()
+        engine.catch_up()  # a setting that something waited for may be another now
         return engine
 
     @classmethod
@@ -257,12 +261,23 @@ class Engine:
         embedder = self._parts.embedder
         model = embedder.name if embedder else None
         vectors = await self.storage.database.read(embeddings.count, user_id, model) if model else 0
+        tokens_used = await self.storage.database.read(usage.counts, utc_day(self.clock()), user_id)
         return {
             **counts,
             "hybrid_mode": embedder is not None,
             "vector_documents": vectors,
             "vector_model": model,
+            "tokens_today": tokens_used.day,
+            "tokens_this_month": tokens_used.month,
+            "tokens_estimated": tokens_used.month_estimated,
+            "daily_tokens": self.settings.daily_tokens,
         }
+
+    async def totals(self) -> dict[str, int]:
+        """Counts over everybody: people, messages, facts, and tokens of today and of this month."""
+        used = await self.storage.database.read(usage.counts, utc_day(self.clock()))
+        counts = await self.storage.totals()
+        return {**counts, "tokens_today": used.day, "tokens_this_month": used.month}
 
     # Background work
 
@@ -271,14 +286,34 @@ class Engine:
             self._runner.wake()
 
     def _lanes(self) -> dict[str, Lane]:
-        lanes = {ERASE: Lane(self._erase), REINDEX: Lane(self._reindex), FIX: Lane(self._fix)}
+        lanes: dict[str, Lane] = {
+            ERASE: Lane(self._erase),
+            REINDEX: Lane(self._reindex),
+            FIX: Lane(self._fix),
+        }
         if self._vectors is not None:
             lanes[EMBED] = Lane(self._vectors.embed)
             if self._parts.chroma is not None:
                 lanes[CHROMA] = Lane(self._vectors.fill_chroma)
         if self._parts.extractor is not None:
             lanes[EXTRACT] = Lane(partial(self._extract, self._parts.extractor), _EXTRACTIONS_AT_ONCE)
-        return lanes
+        return {
+            kind: Lane(partial(self._charged, lane.handler), lane.at_once) for kind, lane in lanes.items()
+        }
+
+    def account(self, user_id: int) -> UserAccount:
+        """Counts what models are asked for a user (keepsake.llm.account)."""
+        return UserAccount(self.storage.database, user_id, daily=self.settings.daily_tokens, clock=self.clock)
+
+    def catch_up(self) -> None:
+        """A model answers again: what was put off because it did not is due."""
+        if self._runner is not None:
+            for kind in ASKS_A_MODEL:
+                self._runner.hurry(kind)
+
+    async def _charged(self, handler: Callable[[Job], Awaitable[Done]], job: Job) -> Done:
+        with on_account(self.account(job.user_id) if job.user_id is not None else None):
+            return await handler(job)
 
     async def _extract(self, extractor: Extractor, job: Job) -> Done:
         assert job.user_id is not None

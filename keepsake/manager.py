@@ -8,12 +8,14 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Self
 
+from keepsake.accounts import LazyAccount, UserAccount
 from keepsake.clock import Clock, system_clock
 from keepsake.engine import Engine, Extractor, Parts, Recalled
 from keepsake.facts.extract import extract
 from keepsake.index.chroma import ChromaIndex
 from keepsake.index.embedder import Embedder, open_embedder
 from keepsake.index.terms import analyse
+from keepsake.llm.account import Account
 from keepsake.llm.client import ChatModel
 from keepsake.llm.factory import open_extraction_model, open_model
 from keepsake.llm.local import endpoint_configured
@@ -97,6 +99,8 @@ class MemoryManager:
     def _parts(self, settings: Settings) -> Parts:
         if self._model is None and endpoint_configured(settings):
             self._model = open_extraction_model(settings, open_model(settings))
+        if self._model is not None:
+            self._model.breaker.when_back(self.catch_up)
         extractor = _extractor(self._model, settings) if self._model else None
         if not self.with_index:
             return Parts(extractor=extractor)
@@ -237,8 +241,8 @@ class MemoryManager:
         return await (await self.engine()).stats(checked_user(user_id))
 
     async def get_totals(self) -> dict[str, int]:
-        """How many users, messages and facts are held in all: numbers for an admin, never contents."""
-        return await (await self.engine()).storage.totals()
+        """How much is held and was used in all: numbers for an admin, never contents."""
+        return await (await self.engine()).totals()
 
     async def get_facts(self, user_id: int | str, *, all_statuses: bool = False) -> list[Fact]:
         """The user's facts, oldest first; only active ones unless `all_statuses`."""
@@ -251,6 +255,20 @@ class MemoryManager:
     async def record_answer(self, event: AnswerEvent) -> None:
         """Keeps what an answer cost and which memories it was given (K8)."""
         await (await self.engine()).record_answer(event)
+
+    def account(self, user_id: int | str) -> Account:
+        """What models are asked for a user is counted on it (keepsake.llm.account)."""
+        user = checked_user(user_id)
+
+        async def opened() -> UserAccount:
+            return (await self.engine()).account(user)
+
+        return LazyAccount(opened)
+
+    def catch_up(self) -> None:
+        """A model answers again: what was put off because it did not is due."""
+        if self._engine is not None:
+            self._engine.catch_up()
 
     async def language(self, user_id: int | str) -> str | None:
         """The language the user has chosen, None where none was."""

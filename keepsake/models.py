@@ -119,6 +119,25 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
+class Spent:
+    """Tokens that one request took at a model; `estimated` of them were reckoned, since its endpoint does not say."""
+
+    model: str
+    prompt_tokens: int
+    completion_tokens: int
+    estimated: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TokenCounts:
+    """Tokens of a day and of its month up to now, in UTC; `month_estimated` of the month's were reckoned."""
+
+    day: int = 0
+    month: int = 0
+    month_estimated: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class AnswerEvent:
     """What one answer cost and which memories it was given (K8). Latency in milliseconds."""
 

@@ -99,6 +99,11 @@ class Settings(BaseSettings):
     extraction_model: str | None = _group(
         "Model", None, "The model that extracts facts, default `OPENAI_MODEL`; a smaller one serves."
     )
+    fallback_base_url: str | None = _group(
+        "Model", None, "Root of a second endpoint, asked where the first is down.", **_URL
+    )
+    fallback_api_key: SecretStr | None = _group("Model", None, "The second endpoint's key.")
+    fallback_model: str | None = _group("Model", None, "The model's name at the second endpoint.")
     local_model: str = _group(
         "Model",
         LOCAL_MODEL,
@@ -109,6 +114,23 @@ class Settings(BaseSettings):
     model_timeout_seconds: float = _group("Model", 60.0, "How long the model may be silent.", gt=0, le=3600)
     model_retries: int = _group(
         "Model", 2, "Tries after the first on 429, 5xx and lost connections.", ge=0, le=10
+    )
+    circuit_failures: int = _group(
+        "Model",
+        5,
+        "After so many failed tries in a row an endpoint is left alone for a while.",
+        ge=1,
+        le=1000,
+    )
+    circuit_seconds: float = _group(
+        "Model", 30.0, "How long at first; up to ten times as long while it stays down.", gt=0, le=3600
+    )
+    daily_tokens: int = _group(
+        "Model",
+        0,
+        "Tokens a user may use a day (UTC), answers and extraction together; 0: any.",
+        ge=0,
+        le=10**12,
     )
     context_tokens: int = _group("Model", 4000, "The whole request never exceeds this.", ge=500, le=2_000_000)
     answer_tokens: int = _group("Model", 600, "The answer's `max_tokens`.", ge=16, le=200_000)

@@ -52,11 +52,10 @@ async def extract(
     turns = await asyncio.to_thread(
         request_turns, window, now=now, context_tokens=context_tokens, count=count
     )
-    items = await model.structured(turns, form.schema, name=FORM_NAME, parse=read_facts)
-    # After the answer: an unnamed model has its name only then.
-    made_by = {"model": model.name, "prompt_version": form.prompt.version}
+    formed = await model.formed(turns, form.schema, name=FORM_NAME, parse=read_facts)
+    made_by = {"model": formed.model, "prompt_version": form.prompt.version}
     fixed = {"confidence": WEAK_CONFIDENCE} if model.weak else {}
-    return await asyncio.to_thread(ground_facts, items, window, terms=terms, **made_by, **fixed)
+    return await asyncio.to_thread(ground_facts, formed.value, window, terms=terms, **made_by, **fixed)
 
 
 def read_facts(answer: Mapping[str, Any]) -> list[object]:

@@ -77,6 +77,14 @@ def postpone(connection: sqlite3.Connection, job_id: int, run_after: int) -> Non
         )
 
 
+def hurry(connection: sqlite3.Connection, kind: str, now: int) -> None:
+    """Jobs of that kind that were put off are due now: what they waited for is there."""
+    connection.execute(
+        "UPDATE jobs SET run_after = ? WHERE state = 'waiting' AND kind = ? AND run_after > ?",
+        (now, kind, now),
+    )
+
+
 def requeue_running(connection: sqlite3.Connection, now: int) -> None:
     """At start: what a killed process was working on waits again."""
     for (job_id,) in connection.execute("SELECT id FROM jobs WHERE state = 'running'").fetchall():

@@ -13,7 +13,7 @@ from bot_models.user_state import StateManager, UserState
 from keepsake.access import Access
 from keepsake.assistant import Assistant, Button, Said
 from keepsake.llm.client import Turn
-from keepsake.models import AnswerEvent, Fact, ItemKind, Message
+from keepsake.models import AnswerEvent, Fact, ItemKind, Message, Spent
 from keepsake.settings import load_settings
 from keepsake.store.storage import Also
 
@@ -24,6 +24,16 @@ START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 class FakeRecalled:
     block: str
     memories: tuple[tuple[ItemKind, int, float], ...]
+
+
+class FakeAccount:
+    """Has tokens without end: fake models charge nothing."""
+
+    async def check(self) -> None:
+        return None
+
+    async def charge(self, spent: Spent) -> None:
+        raise AssertionError("a fake model charges nothing")
 
 
 class FakeMemory:
@@ -38,6 +48,8 @@ class FakeMemory:
         self.loads: list[int] = []
         self.flushed = 0
         self.floor = 0.0
+        self.tokens_estimated = 0
+        self.daily_tokens = 0
         self.failure: Exception | None = None
 
     async def save_message(
@@ -120,11 +132,19 @@ class FakeMemory:
             "hybrid_mode": True,
             "vector_documents": len(self._of(user_id)),
             "vector_model": "tiny",
+            "tokens_today": 14,
+            "tokens_this_month": 140,
+            "tokens_estimated": self.tokens_estimated,
+            "daily_tokens": self.daily_tokens,
         }
 
     async def get_totals(self) -> dict[str, int]:
         people = {message.user_id for message in self.messages}
-        return {"users": len(people), "messages": len(self.messages), "facts": len(self.known_facts)}
+        held = {"users": len(people), "messages": len(self.messages), "facts": len(self.known_facts)}
+        return {**held, "tokens_today": 1400, "tokens_this_month": 14_000}
+
+    def account(self, user_id: int | str) -> FakeAccount:
+        return FakeAccount()
 
     async def get_facts(self, user_id: int | str) -> list[Fact]:
         return self.known_facts
@@ -169,6 +189,7 @@ class FakeUsage:
 class FakeAnswer:
     pieces: Iterable[str | Exception]
     text: str = ""
+    model: str = "fake-1"
     usage: FakeUsage = field(default_factory=FakeUsage)
 
     async def __aiter__(self) -> AsyncIterator[str]:

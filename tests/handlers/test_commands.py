@@ -94,8 +94,18 @@ async def test_stats_counts_what_is_remembered() -> None:
     memory = FakeMemory()
     await memory.save_message(7, "user", "hi")
     assert await shown("/stats", memory) == (
-        "What is remembered:\n• 1 message\n• 1 conversation\n• 0 facts\n• 1 vector (tiny)"
+        "What is remembered:\n• 1 message\n• 1 conversation\n• 0 facts\n• 1 vector (tiny)\n"
+        "• language model: 14 tokens today, 140 this month (UTC)"
     )
+
+
+async def test_stats_says_what_is_an_estimate_and_what_the_limit_is() -> None:
+    memory = FakeMemory()
+    memory.tokens_estimated, memory.daily_tokens = 20, 5000
+    assert (await shown("/stats", memory)).splitlines()[-2:] == [
+        "• of this month’s tokens 20 are an estimate: the endpoint does not count them",
+        "• at most 5,000 tokens a day",
+    ]
 
 
 async def test_stats_shows_an_admin_the_whole_bots_counts() -> None:
@@ -106,6 +116,7 @@ async def test_stats_shows_an_admin_the_whole_bots_counts() -> None:
         chat = RecordingChat(person)
         await receive(app, chat, "/stats")
         assert ("the whole bot: 1 person, 1 message, 0 facts" in chat.shown[-1]) is sees
+        assert ("the whole bot: 1,400 tokens today, 14,000 this month" in chat.shown[-1]) is sees
 
 
 async def test_context_shows_the_block_for_the_last_message() -> None:
