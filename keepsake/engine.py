@@ -35,6 +35,7 @@ from keepsake.prompt.budget import fit
 from keepsake.prompt.request import block_tokens
 from keepsake.recall.floor import calibration
 from keepsake.recall.question import Question
+from keepsake.recall.rerank import Reranker, Reranking
 from keepsake.recall.search import Recall
 from keepsake.settings import Settings
 from keepsake.store import embeddings, users
@@ -73,6 +74,7 @@ class Parts:
     embedder: Embedder | None = None
     chroma: ChromaIndex | None = None
     extractor: Extractor | None = None
+    reranker: Reranker | None = None
 
 
 class Engine:
@@ -88,12 +90,7 @@ class Engine:
         self._parts = parts
         self._vectors = self._make_vectors(parts, clock)
         self._calibration = calibration(parts.embedder.name if parts.embedder else None)
-        self._recall = Recall(
-            storage.database,
-            self._vectors,
-            scale=self._calibration.scale,
-            candidates=settings.recall_candidates,
-        )
+        self._recall = self._make_recall(self._vectors)
         self._runner = None if read_only else JobRunner(storage.database, self._lanes(), clock)
 
     def _make_vectors(self, parts: Parts, clock: Clock) -> VectorMemoryStorage | None:
@@ -133,19 +130,26 @@ class Engine:
         engine._forgotten = forgotten
         if engine._vectors is not None:
             await engine._vectors.prepare()
+        if parts.reranker is not None:
+            parts.reranker.prepare()
         assert engine._runner is not None
         await engine._runner.start()
         return engine
 
     @classmethod
     async def open_reader(
-        cls, settings: Settings, *, embedder: Embedder | None = None, clock: Clock = system_clock
+        cls,
+        settings: Settings,
+        *,
+        embedder: Embedder | None = None,
+        reranker: Reranker | None = None,
+        clock: Clock = system_clock,
     ) -> Engine:
         """Opens memory.db read-only. Recall is by keyword, and by exact search where an embedder is given."""
         storage = SQLiteMemoryStorage(
             await Database.open_reader(settings.database_path), analyse=analyse, clock=clock
         )
-        return cls(settings, storage, Parts(embedder), clock, read_only=True)
+        return cls(settings, storage, Parts(embedder, reranker=reranker), clock, read_only=True)
 
     async def close(self) -> None:
         if self._runner is not None:
@@ -195,14 +199,15 @@ class Engine:
             return await self._recall.search(question, limit, floor)
         except EmbeddingError as error:
             log.warning("recall by keyword only: %s", error)
-            return await self._keyword_recall().search(question, limit, floor)
+            return await self._make_recall(None).search(question, limit, floor)
 
-    def _keyword_recall(self) -> Recall:
+    def _make_recall(self, vectors: VectorMemoryStorage | None) -> Recall:
         return Recall(
             self.storage.database,
-            None,
+            vectors,
             scale=self._calibration.scale,
             candidates=self.settings.recall_candidates,
+            reranking=Reranking(self._parts.reranker, self.settings.reranker_candidates),
         )
 
     @property

@@ -20,6 +20,7 @@ from keepsake.recall.floor import above
 from keepsake.recall.neighbours import REACH, Neighbours
 from keepsake.recall.question import Question, Understood, understand
 from keepsake.recall.ranking import CosineScale, bm25, combine, most_of, rank, rarity
+from keepsake.recall.rerank import Reranking
 from keepsake.recall.weighing import Weighing
 from keepsake.store import keywords, messages
 from keepsake.store.database import Database
@@ -57,12 +58,19 @@ class Recall:
     """Search over messages. `vectors` None: by keyword only."""
 
     def __init__(
-        self, database: Database, vectors: Vectors | None, *, scale: CosineScale, candidates: int = 20
+        self,
+        database: Database,
+        vectors: Vectors | None,
+        *,
+        scale: CosineScale,
+        candidates: int = 20,
+        reranking: Reranking | None = None,
     ) -> None:
         self._database = database
         self._vectors = vectors
         self._scale = scale
         self._candidates = candidates
+        self._reranking = reranking or Reranking()
 
     async def search(
         self, question: Question, limit: int, floor: float | None = None
@@ -98,7 +106,8 @@ class Recall:
         ranked = rank(scores)
         if floor is not None:
             ranked = above(floor, ranked, asked, words, meaning)
-        return await self._read(question, ranked, limit)
+        found = await self._read(question, ranked, self._reranking.needed(limit))
+        return await self._reranking.order(question, asked.earlier, found, limit)
 
     async def _read(
         self, question: Question, ranked: Sequence[tuple[int, float]], limit: int
