@@ -30,13 +30,17 @@ async def handle_search(app: Assistant, chat: Chat, args: str) -> None:
     if not args:
         await chat.send(translate(chat.language, "search-usage"))
         return
+    terms = query_terms(args)
+    name = app.searches.begin(chat.user_id, terms)
     found = await find(app, chat.user_id, args, FOUND_MAX)
+    ids = tuple(message.id for message in found)
+    app.searches.finish(name, ids)
+    if len(found) <= SHOWN:
+        app.searches.drop(name)
     if not found:
         await chat.send(translate(chat.language, "search-nothing"))
         return
-    search = Search(chat.user_id, query_terms(args), tuple(message.id for message in found))
-    name = app.searches.keep(search) if len(found) > SHOWN else ""
-    await _show(chat, search, name, 0, found[:SHOWN])
+    await _show(chat, Search(chat.user_id, terms, ids), name, 0, found[:SHOWN])
 
 
 async def handle_search_press(app: Assistant, chat: Chat, data: str) -> None:
@@ -79,8 +83,8 @@ def found_page(language: str, title: str, messages: Iterable[Message], terms: Co
 
 async def _show(chat: Chat, search: Search, name: str, page: int, messages: Sequence[Message]) -> None:
     title, buttons = translate(chat.language, "search-title"), list[Button]()
-    if name:
-        begin, count = page * SHOWN, len(search.found)
+    begin, count = page * SHOWN, len(search.found)
+    if count > SHOWN:
         last = min(begin + SHOWN, count)
         title = translate(chat.language, "search-title-page", first=begin + 1, last=last, count=count)
         turns = [("search-back", page - 1)] if begin else []
