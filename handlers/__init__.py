@@ -13,7 +13,7 @@ from handlers.dispatch import Dispatcher
 from handlers.facts import handle_facts
 from handlers.help import help_handler
 from handlers.language import handle_language, handle_language_press
-from handlers.search import handle_search
+from handlers.search import handle_search, handle_search_press
 from handlers.start import handle_start
 from handlers.stats import handle_stats
 from keepsake.assistant import Assistant, Chat
@@ -32,7 +32,7 @@ COMMANDS: dict[str, Handler] = {
 }
 COMMANDS["help"] = help_handler(COMMANDS)
 # A press goes to the handler of its data's part before the first colon.
-PRESSES: dict[str, Handler] = {"language": handle_language_press}
+PRESSES: dict[str, Handler] = {"language": handle_language_press, "search": handle_search_press}
 
 _dispatcher = Dispatcher(COMMANDS, PRESSES)
 receive = _dispatcher.receive

@@ -8,13 +8,14 @@ import time
 from datetime import timedelta
 
 from bot_models.user_state import UserState
-from handlers.search import find, found_lines
+from handlers.search import SHOWN, find, found_page
 from keepsake.assistant import AnswerStopped, AnswerStream, Assistant, Chat, Model, Recalled
 from keepsake.errors import ModelAnswerInvalid, ModelDeclined, ModelError, ModelUnavailable, TokensUsedUp
 from keepsake.llm.client import Turn
 from keepsake.locales import translate
 from keepsake.models import AnswerEvent, Message
 from keepsake.prompt.request import fit_message, system_text
+from keepsake.recall.snippet import query_terms
 
 log = logging.getLogger(__name__)
 
@@ -129,10 +130,12 @@ def _why(failure: ModelError, language: str) -> str:
 
 
 async def _answer_from_memory(app: Assistant, chat: Chat, why: str, question: Message) -> None:
-    found = await find(app, chat.user_id, question.content, before=question.id)
-    lines = found_lines(chat.language, found)
-    title = translate(chat.language, "memory-has" if lines else "memory-has-nothing")
-    await chat.send("\n".join([why, title, *lines]))
+    found = await find(app, chat.user_id, question.content, SHOWN, before=question.id)
+    title = translate(chat.language, "memory-has" if found else "memory-has-nothing")
+    title = f"{why}\n{title}"
+    terms = query_terms(question.content)
+    shown = await asyncio.to_thread(found_page, chat.language, title, found, terms)
+    await chat.send(shown.text, bold=shown.marks)
 
 
 async def _keep(

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, Protocol
 
+from bot_models.searches import Searches
 from bot_models.user_state import StateManager, UserState
 from keepsake.access import Access
 from keepsake.llm.account import Account
@@ -75,6 +76,8 @@ class Memory(Protocol):
     async def find(
         self, user_id: int | str, query: str, limit: int = 5, *, before: int | None = None
     ) -> list[tuple[Message, float]]: ...
+
+    async def get_messages(self, user_id: int | str, ids: Sequence[int]) -> list[Message]: ...
 
     async def get_memory_stats(self, user_id: int | str) -> dict[str, Any]: ...
 
@@ -139,10 +142,14 @@ class Model(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Button:
-    """Something to press. `data`, at most 64 bytes as in Telegram, begins with its handler's name."""
+    """Something to press. `data`, at most 64 bytes as in Telegram, begins with its handler's name.
+
+    `beside`: it stands in one row with the button before it, where the front end has rows.
+    """
 
     label: str
     data: str
+    beside: bool = False
 
 
 @dataclass(slots=True)
@@ -170,8 +177,19 @@ class Chat(Protocol):
     @property
     def kind(self) -> Literal["telegram", "terminal"]: ...
 
-    async def send(self, text: str, buttons: Sequence[Button] = ()) -> None:
-        """Shows plain text, whole, whatever its length."""
+    async def send(
+        self,
+        text: str,
+        buttons: Sequence[Button] = (),
+        *,
+        bold: Sequence[tuple[int, int]] = (),
+        in_place: bool = False,
+    ) -> None:
+        """Shows plain text, whole, whatever its length.
+
+        `bold`: characters, from and to, that stand out where the front end can. `in_place`: after a press, in the
+        place of the message that was pressed, where the front end can.
+        """
 
     async def note(self, text: str) -> None:
         """Says something beside the conversation."""
@@ -224,6 +242,7 @@ class Assistant:
     model: Model | None
     states: StateManager
     access: Access
+    searches: Searches = field(default_factory=Searches)
     tasks: Tasks = field(default_factory=Tasks)
 
     async def finish(self) -> None:

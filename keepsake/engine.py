@@ -37,6 +37,7 @@ from keepsake.prompt.budget import fit
 from keepsake.prompt.request import block_tokens
 from keepsake.recall.floor import calibration
 from keepsake.recall.question import Question
+from keepsake.recall.rerank import Reranker, Reranking
 from keepsake.recall.search import Recall
 from keepsake.settings import Settings
 from keepsake.store import embeddings, usage, users
@@ -76,6 +77,7 @@ class Parts:
     embedder: Embedder | None = None
     chroma: ChromaIndex | None = None
     extractor: Extractor | None = None
+    reranker: Reranker | None = None
 
 
 class Engine:
@@ -91,12 +93,7 @@ class Engine:
         self._parts = parts
         self._vectors = self._make_vectors(parts, clock)
         self._calibration = calibration(parts.embedder.name if parts.embedder else None)
-        self._recall = Recall(
-            storage.database,
-            self._vectors,
-            scale=self._calibration.scale,
-            candidates=settings.recall_candidates,
-        )
+        self._recall = self._make_recall(self._vectors)
         self._runner = None if read_only else JobRunner(storage.database, self._lanes(), clock)
 
     def _make_vectors(self, parts: Parts, clock: Clock) -> VectorMemoryStorage | None:
@@ -136,6 +133,8 @@ class Engine:
         engine._forgotten = forgotten
         if engine._vectors is not None:
             await engine._vectors.prepare()
+        if parts.reranker is not None:
+            parts.reranker.prepare()
         assert engine._runner is not None
         await engine._runner.start()
         engine.catch_up()  # a setting that something waited for may be another now
@@ -143,13 +142,18 @@ class Engine:
 
     @classmethod
     async def open_reader(
-        cls, settings: Settings, *, embedder: Embedder | None = None, clock: Clock = system_clock
+        cls,
+        settings: Settings,
+        *,
+        embedder: Embedder | None = None,
+        reranker: Reranker | None = None,
+        clock: Clock = system_clock,
     ) -> Engine:
         """Opens memory.db read-only. Recall is by keyword, and by exact search where an embedder is given."""
         storage = SQLiteMemoryStorage(
             await Database.open_reader(settings.database_path), analyse=analyse, clock=clock
         )
-        return cls(settings, storage, Parts(embedder), clock, read_only=True)
+        return cls(settings, storage, Parts(embedder, reranker=reranker), clock, read_only=True)
 
     async def close(self) -> None:
         if self._runner is not None:
@@ -200,6 +204,15 @@ class Engine:
         except EmbeddingError as error:
             log.warning("recall by keyword only: %s", error)
             return await self._recall.search(question, limit, floor, by_meaning=False)
+
+    def _make_recall(self, vectors: VectorMemoryStorage | None) -> Recall:
+        return Recall(
+            self.storage.database,
+            vectors,
+            scale=self._calibration.scale,
+            candidates=self.settings.recall_candidates,
+            reranking=Reranking(self._parts.reranker, self.settings.reranker_candidates),
+        )
 
     @property
     def floor(self) -> float:

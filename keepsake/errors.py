@@ -6,6 +6,7 @@
     │   └── FolderHeld        another program holds it                      (exit 3)
     ├── DatabaseError         memory.db is foreign, newer or damaged        (exit 2)
     ├── EmbeddingError        the embedding model cannot be had
+    ├── RerankerError         the reranker cannot be had; recall goes on without it
     ├── VectorIndexError      the vector index did not answer; exact search does
     │   └── CollectionLost    one user's part of it is gone and has to be filled anew
     └── ModelError            the chat model gave no answer
@@ -57,6 +58,10 @@ class EmbeddingError(KeepsakeError):
     """The embedding model is missing, damaged or not what its name says."""
 
     exit_status = 2
+
+
+class RerankerError(KeepsakeError):
+    """The reranker is missing, damaged or no reranker; recall goes on without it."""
 
 
 class VectorIndexError(KeepsakeError):

@@ -13,6 +13,7 @@ from keepsake.clock import Clock, system_clock
 from keepsake.engine import Engine, Extractor, Parts, Recalled
 from keepsake.facts.extract import extract
 from keepsake.index.chroma import ChromaIndex
+from keepsake.index.cross_encoder import open_reranker
 from keepsake.index.embedder import Embedder, open_embedder
 from keepsake.index.terms import analyse
 from keepsake.llm.account import Account
@@ -23,6 +24,7 @@ from keepsake.lock import FolderLock
 from keepsake.models import AnswerEvent, DialogSession, Fact, Message
 from keepsake.prompt import tokens
 from keepsake.recall.question import Question
+from keepsake.recall.rerank import Reranker
 from keepsake.settings import Settings, load_settings
 from keepsake.store.messages import NewMessage
 from keepsake.store.storage import Also
@@ -51,6 +53,7 @@ class MemoryManager:
         *,
         embedder: Embedder | None = None,
         chroma: ChromaIndex | None = None,
+        reranker: Reranker | None = None,
         model: ChatModel | None = None,
         clock: Clock = system_clock,
         lock: FolderLock | None = None,
@@ -58,6 +61,7 @@ class MemoryManager:
         self._given = settings
         self._embedder = embedder
         self._chroma = chroma
+        self._reranker = reranker
         self._model = model
         self._clock = clock
         self._lock = lock
@@ -108,7 +112,9 @@ class MemoryManager:
             self._embedder = open_embedder(settings.embedding_model)
         if self._chroma is None and self._embedder is not None:
             self._chroma = ChromaIndex(settings.vector_dir)
-        return Parts(self._embedder, self._chroma, extractor)
+        if self._reranker is None:
+            self._reranker = open_reranker(settings.reranker_model)
+        return Parts(self._embedder, self._chroma, extractor, self._reranker)
 
     def _release(self) -> None:
         if self._lock is not None:
@@ -232,6 +238,11 @@ class MemoryManager:
         question = Question(checked_user(user_id), checked_text(query), before=before)
         return await (await self.engine()).search(question, limit, above_floor=True)
 
+    async def get_messages(self, user_id: int | str, ids: Sequence[int]) -> list[Message]:
+        """Those messages of the user's that are still held, in the order of `ids`."""
+        wanted = [checked_number("id", one) for one in ids]
+        return await (await self.engine()).storage.messages(checked_user(user_id), wanted)
+
     def when_forgotten(self, tell: Callable[[int], None]) -> None:
         """Has `tell` called with the id of every person who is erased, to drop what RAM holds of them."""
         self._forgotten.append(tell)
@@ -304,9 +315,11 @@ class MemoryManager:
             await self._chroma.close()
         if self._embedder is not None:
             await self._embedder.close()
+        if self._reranker is not None:
+            await self._reranker.close()
         if self._model is not None:
             await self._model.close()
-        self._chroma = self._embedder = self._model = None
+        self._chroma = self._embedder = self._reranker = self._model = None
         self._release()
 
     async def __aenter__(self) -> Self:

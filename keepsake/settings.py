@@ -163,6 +163,15 @@ class Settings(BaseSettings):
         "Recall", None, "Scores under this are not recalled, 0–1; default: calibrated.", ge=0, le=1
     )
     recall_candidates: int = _group("Recall", 20, "Candidates that each route brings.", ge=1, le=1000)
+    reranker_model: str | None = _group(
+        "Recall",
+        None,
+        "A reranker puts what was found in order once more: name or folder of a CrossEncoder of "
+        "sentence-transformers. Empty: none does.",
+    )
+    reranker_candidates: int = _group(
+        "Recall", 20, "The first so many results are given to the reranker.", ge=2, le=1000
+    )
     exact_search_limit: int = _group(
         "Recall",
         5000,

@@ -8,7 +8,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import asdict
 from datetime import datetime
@@ -17,6 +17,7 @@ from pathlib import Path
 from keepsake.errors import KeepsakeError
 from keepsake.locales import translate
 from keepsake.models import Fact, Message
+from keepsake.recall.snippet import snippet
 
 DONE, SOMETHING_OFF, WRONG_USE = 0, 1, 2
 
@@ -101,21 +102,24 @@ def fact_lines(facts: Iterable[Fact]) -> list[str]:
     ]
 
 
-def found_as_dict(message: Message, score: float) -> dict[str, object]:
+def found_as_dict(message: Message, score: float, terms: Collection[str]) -> dict[str, object]:
     return {
         "id": message.id,
         "score": round(score, 4),
         "role": message.role,
         "content": message.content,
+        "snippet": snippet(message.content, terms).text,
         "created_at": message.created_at.isoformat(),
         "sender": message.sender,
         "session_id": message.session_id,
     }
 
 
-def found_line(message: Message, score: float, language: str) -> str:
+def found_line(message: Message, score: float, terms: Collection[str], language: str) -> str:
+    """Score, who said it, when, and the part of it that matches, on one line."""
     who = message.sender or translate(language, f"role-{message.role}")
-    return f"[{score:.2f}] {_indented(who)} ({message.created_at:%Y-%m-%d}): {_indented(message.content)}"
+    part = snippet(message.content, terms).text
+    return f"[{score:.2f}] {_indented(who)} ({message.created_at:%Y-%m-%d}): {part}"
 
 
 def _indented(text: str) -> str:

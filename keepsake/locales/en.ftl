@@ -84,6 +84,10 @@ facts-more =
     }
 search-usage = Write what to look for: /search WORDS
 search-title = What I found:
+search-title-page = What I found, { $first } to { $last } of { $count }:
+search-next = Next ▶
+search-back = ◀ Back
+search-again = I no longer hold that search. Please make it again with /search.
 search-nothing = Nothing in memory is about that.
 found-line = • { $date }, { $who }: { $snippet }
 you = you

@@ -90,6 +90,10 @@ facts-more =
     }
 search-usage = Напишите, что искать: /search СЛОВА
 search-title = Что нашлось:
+search-title-page = Что нашлось, { $first }–{ $last } из { $count }:
+search-next = Дальше ▶
+search-back = ◀ Назад
+search-again = Этого поиска у меня больше нет. Повторите его: /search.
 search-nothing = В памяти ничего об этом нет.
 found-line = • { $date }, { $who }: { $snippet }
 you = вы

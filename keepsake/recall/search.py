@@ -20,6 +20,7 @@ from keepsake.recall.echoes import without_echoes
 from keepsake.recall.floor import above
 from keepsake.recall.question import Question, Understood, understand
 from keepsake.recall.ranking import CosineScale, combine, rank
+from keepsake.recall.rerank import Reranking
 from keepsake.recall.timeline import Float, Int64, Timeline, Timelines
 from keepsake.recall.weighing import weigh
 from keepsake.store import messages
@@ -32,12 +33,19 @@ class Recall:
     """Search over messages. `vectors` None: by keyword only."""
 
     def __init__(
-        self, database: Database, vectors: Vectors | None, *, scale: CosineScale, candidates: int = 20
+        self,
+        database: Database,
+        vectors: Vectors | None,
+        *,
+        scale: CosineScale,
+        candidates: int = 20,
+        reranking: Reranking | None = None,
     ) -> None:
         self._database = database
         self._vectors = vectors
         self._scale = scale
         self._candidates = candidates
+        self._reranking = reranking or Reranking()
         self._timelines = Timelines()
 
     def drop(self, user_id: int) -> None:
@@ -68,7 +76,8 @@ class Recall:
         )
         if floor is not None:
             ranked = above(floor, ranked, asked, words.shares, cosines, self._scale)
-        return await self._read(question, ranked, limit)
+        found = await self._read(question, ranked, self._reranking.needed(limit))
+        return await self._reranking.order(question, asked.earlier, found, limit)
 
     def _by_words(
         self, connection: sqlite3.Connection, question: Question, asked: Understood

@@ -118,6 +118,11 @@ class SQLiteMemoryStorage:
         """The newest `limit` messages, oldest first; with `before`, only those with a smaller id."""
         return await self.database.read(messages.last, user_id, limit, before)
 
+    async def messages(self, user_id: int, ids: Sequence[int]) -> list[Message]:
+        """Those of the messages that are the user's, in the order of `ids`."""
+        held = await self.database.read(messages.by_ids, user_id, ids)
+        return [held[one] for one in ids if one in held]
+
     async def unread_user_messages(self, user_id: int) -> int:
         """How many of the user's own messages extraction has not read yet."""
         return await self.database.read(

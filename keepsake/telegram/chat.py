@@ -50,17 +50,28 @@ class TelegramChat:
         self._answering: asyncio.Task[None] | None = None
         self._stop = asyncio.Event()
         self.was_stopped = False
+        self.pressed: int | None = None  # Telegram's number of the message whose button was pressed
 
-    async def send(self, text: str, buttons: Sequence[Button] = ()) -> None:
-        await self._say(outbox.REPLY, text, buttons)
+    async def send(
+        self,
+        text: str,
+        buttons: Sequence[Button] = (),
+        *,
+        bold: Sequence[tuple[int, int]] = (),
+        in_place: bool = False,
+    ) -> None:
+        parts = plain_parts(text, bold)
+        await self._say(outbox.REPLY, parts, buttons, self.pressed if in_place else None)
 
     async def note(self, text: str) -> None:
-        await self._say(outbox.NOTE, text)
+        await self._say(outbox.NOTE, plain_parts(text))
 
-    async def _say(self, kind: str, text: str, buttons: Sequence[Button] = ()) -> None:
+    async def _say(
+        self, kind: str, parts: Sequence[Part], buttons: Sequence[Button] = (), replaces: int | None = None
+    ) -> None:
         number = self._said[kind]
         self._said[kind] += 1
-        await self._mail.post(self._to, f"{kind}{number}", plain_parts(text), buttons)
+        await self._mail.post(self._to, f"{kind}{number}", parts, buttons, replaces)
 
     async def stream(self, pieces: AsyncIterator[str]) -> None:
         if self._stop.is_set():

@@ -124,6 +124,10 @@ class FakeMemory:
         held = [message for message in self._of(user_id) if before is None or message.id < before]
         return [found for found in self._found(held, query) if found[1] >= self.floor][:limit]
 
+    async def get_messages(self, user_id: int | str, ids: Sequence[int]) -> list[Message]:
+        held = {message.id: message for message in self._of(user_id)}
+        return [held[one] for one in ids if one in held]
+
     async def get_memory_stats(self, user_id: int | str) -> dict[str, Any]:
         return {
             "total_sessions": 1,
@@ -227,10 +231,19 @@ class RecordingChat:
         self.shown: list[str] = []
         self.notes: list[str] = []
         self.buttons: list[Button] = []
+        self.bold: list[str] = []
         self.typed = 0
 
-    async def send(self, text: str, buttons: Sequence[Button] = ()) -> None:
+    async def send(
+        self,
+        text: str,
+        buttons: Sequence[Button] = (),
+        *,
+        bold: Sequence[tuple[int, int]] = (),
+        in_place: bool = False,
+    ) -> None:
         self.shown.append(text)
+        self.bold += [text[at:end] for at, end in bold]
         self.buttons.extend(buttons)
 
     async def note(self, text: str) -> None:

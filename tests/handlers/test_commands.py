@@ -7,7 +7,6 @@ import pytest
 from handlers import COMMANDS, press, receive, turn_away
 from handlers.dispatch import parse_command
 from handlers.facts import SHOWN
-from handlers.search import snippet
 from keepsake.assistant import Said
 from keepsake.locales import translate
 from keepsake.models import Category, Fact
@@ -139,19 +138,13 @@ async def test_search_lists_date_speaker_and_beginning() -> None:
 
 async def test_the_floor_and_the_limit_of_a_search() -> None:
     memory = FakeMemory()
-    for _ in range(8):
+    for _ in range(60):
         await memory.save_message(7, "user", "tea")
-    assert len((await shown("/search tea", memory)).splitlines()) == 6
+    assert (await shown("/search tea", memory)).startswith("What I found, 1 to 5 of 50:\n")
     memory.floor = 0.95
     app, chat = an_assistant(memory, FakeModel()), RecordingChat()
     await receive(app, chat, "/search tea")
     assert chat.shown == [translate("en", "search-nothing")]
-
-
-def test_a_snippet_is_one_line_cut_at_a_word_where_there_is_one() -> None:
-    assert snippet("a\n b") == "a b"
-    assert snippet("one two three", 10) == "one two…"
-    assert snippet("字" * 20, 10) == "字" * 10 + "…"
 
 
 async def test_facts_stand_under_their_category() -> None:
