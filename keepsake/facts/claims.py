@@ -98,6 +98,12 @@ def kin_in(content: str) -> str | None:
     return match[0] if match else None
 
 
+def forget_cached() -> None:
+    """Takes what was read out of RAM: a person is being erased."""
+    for cached in (derive, _claim, named):
+        cached.cache_clear()
+
+
 @lru_cache(20_000)
 def derive(content: str) -> Derived | None:
     """What a sentence says by itself; None where no pattern explains it whole."""
