@@ -19,7 +19,7 @@ from keepsake.llm.client import ChatModel
 from keepsake.llm.factory import open_extraction_model, open_model
 from keepsake.llm.local import endpoint_configured
 from keepsake.lock import FolderLock
-from keepsake.models import AnswerEvent, DialogSession, Fact, FactChange, Message
+from keepsake.models import AnswerEvent, DialogSession, Fact, FactChange, Message, Reason
 from keepsake.prompt import tokens
 from keepsake.recall.question import Question
 from keepsake.settings import Settings, load_settings
@@ -256,6 +256,10 @@ class MemoryManager:
         """
         user, content = checked_user(user_id), checked_content(text)
         return await (await self.engine()).remember(user, content)
+
+    async def why(self, user_id: int | str) -> list[Reason] | None:
+        """What the user's last answer was given from memory, best first; None where there was no answer."""
+        return await (await self.engine()).storage.why(checked_user(user_id))
 
     async def get_sessions(self, user_id: int | str) -> list[DialogSession]:
         """The user's sessions, oldest first."""

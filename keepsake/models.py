@@ -150,6 +150,18 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
+class Reason:
+    """A memory that an answer was given, with its score.
+
+    A fact with the messages it comes from, or a message alone. What was erased since is left out.
+    """
+
+    score: float
+    fact: Fact | None
+    messages: tuple[Message, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class AnswerEvent:
     """What one answer cost and which memories it was given (K8). Latency in milliseconds."""
 

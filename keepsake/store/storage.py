@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from keepsake.clock import Clock, system_clock, to_micros
-from keepsake.models import AnswerEvent, DialogSession, Fact, FactChange, Message
+from keepsake.models import AnswerEvent, DialogSession, Fact, FactChange, Message, Reason
 from keepsake.store import embeddings, events, facts, history, jobs, messages, users
 from keepsake.store.database import Database
 from keepsake.store.messages import NewMessage
@@ -209,6 +209,10 @@ class SQLiteMemoryStorage:
                 connection, event.user_id, [item for kind, item, _ in event.memories if kind == "fact"], now
             )
 
+    async def why(self, user_id: int) -> list[Reason] | None:
+        """What the user's last answer was given from memory, best first; None where there was no answer."""
+        return await self.database.read(_reasons, user_id)
+
     async def counts(self, user_id: int) -> dict[str, int]:
         return await self.database.read(messages.counts, user_id)
 
@@ -230,6 +234,21 @@ class SQLiteMemoryStorage:
 
     async def set_owner(self, user_id: int) -> None:
         await self.database.write(users.set_meta, OWNER, str(user_id))
+
+
+def _reasons(connection: sqlite3.Connection, user_id: int) -> list[Reason] | None:
+    memories = events.last_memories(connection, user_id)
+    if memories is None:
+        return None
+    reasons = []
+    for kind, item, score in sorted(memories, key=lambda memory: -memory[2]):
+        fact = next(iter(facts.by_ids(connection, user_id, [item])), None) if kind == "fact" else None
+        if fact is None and kind == "fact":
+            continue
+        sources = messages.by_ids(connection, user_id, fact.message_ids if fact else [item])
+        if fact or sources:
+            reasons.append(Reason(score, fact, tuple(sources[one] for one in sorted(sources))))
+    return reasons
 
 
 def _extraction_window(

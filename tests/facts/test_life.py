@@ -153,7 +153,9 @@ async def test_events_end_by_themselves_and_vital_facts_do_not(
     await memory.flush()
     assert len(await memory.get_facts(7)) == 2
     hands.turn(minutes=2)
-    assert "visits on 2026" not in await memory.get_context(7, "who visits?")  # at once, before any job has run
+    assert "visits on 2026" not in await memory.get_context(
+        7, "who visits?"
+    )  # at once, before any job has run
     await memory.flush()
     assert contents(await memory.get_facts(7)) == ["Allergic to pollen"]
     assert (await memory.get_facts(7, all_statuses=True))[0].status == "expired"
