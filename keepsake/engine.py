@@ -34,10 +34,10 @@ from keepsake.recall.floor import calibration
 from keepsake.recall.question import Question
 from keepsake.recall.search import Recall
 from keepsake.settings import Settings
-from keepsake.store import embeddings, jobs, users
+from keepsake.store import embeddings, users
 from keepsake.store.database import Database
 from keepsake.store.messages import NewMessage
-from keepsake.store.storage import CHROMA, EMBED, EXPIRE, EXTRACT, IDLE, Also, SQLiteMemoryStorage
+from keepsake.store.storage import CHROMA, EMBED, EXPIRE, EXTRACT, IDLE, UNINDEX, Also, SQLiteMemoryStorage
 from keepsake.verify import fix
 
 log = logging.getLogger(__name__)
@@ -127,7 +127,7 @@ class Engine:
         if engine._vectors is not None:
             await engine._vectors.prepare()
         assert engine._runner is not None
-        await storage.database.write(jobs.enqueue, EXPIRE, "start", storage.now_micros())
+        await storage.database.write(engine._facts.expire_now)
         await engine._runner.start()
         return engine
 
@@ -296,6 +296,7 @@ class Engine:
         }
         if self._vectors is not None:
             lanes[EMBED] = Lane(self._vectors.embed)
+            lanes[UNINDEX] = Lane(self._vectors.unindex)
             if self._parts.chroma is not None:
                 lanes[CHROMA] = Lane(self._vectors.fill_chroma)
         if self._parts.extractor is not None:

@@ -19,6 +19,14 @@ from keepsake.store import facts, history
 
 
 @dataclass(frozen=True, slots=True)
+class Settled:
+    """Ids of the facts that were stored, and of those that are active no longer."""
+
+    stored: list[int] = field(default_factory=list)
+    closed: list[int] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
 class Proposal:
     """A draft with what was found out before the transaction: cosines with facts, and messages that it takes back."""
 
@@ -35,29 +43,31 @@ def settle(
     now: int,
     made_by: MadeBy,
     gate: float,
-) -> list[int]:
-    """Stores what is new, ends what no longer holds, and writes the history. Ids of the facts that were stored."""
+) -> Settled:
+    """Stores what is new, ends what no longer holds, and writes the history."""
     known = {fact.id: fact for fact in facts.of_user(connection, user_id, all_statuses=True)}
-    stored = []
+    settled = Settled()
     for proposal in proposals:
         draft = normalise(proposal.draft)
         decision = reconcile(draft, Known(list(known.values()), proposal.cosines, gate, proposal.correcting))
         fact_id = _carry_out(connection, user_id, decision, now, made_by)
         if fact_id is None:
             continue
-        stored.append(fact_id)
-        touched = [fact_id, *(one.id for one in decision.merged), *(one.id for one, _ in decision.ended)]
-        known |= {one.id: one for one in facts.by_ids(connection, user_id, touched)}
-    return stored
+        closed = [*(one.id for one in decision.merged), *(one.id for one, _ in decision.ended)]
+        settled.stored.append(fact_id)
+        settled.closed.extend(closed)
+        known |= {one.id: one for one in facts.by_ids(connection, user_id, [fact_id, *closed])}
+    # One draft may have taken the place of another one of the same transaction.
+    return Settled([one for one in settled.stored if one not in settled.closed], settled.closed)
 
 
-def expire(connection: sqlite3.Connection, now: int) -> int:
-    """Ends the facts of everybody whose last day is over (F7). How many there were."""
+def expire(connection: sqlite3.Connection, now: int) -> list[Fact]:
+    """Ends the facts of everybody whose last day is over (F7), and returns them as they were."""
     midnight = from_micros(now).replace(hour=0, minute=0, second=0, microsecond=0)
     ended = facts.past_their_date(connection, to_micros(midnight))
     for fact in ended:
         _close(connection, fact, "expired", "expired", now=now, made_by="prune")
-    return len(ended)
+    return ended
 
 
 def _carry_out(

@@ -8,6 +8,7 @@ from typing import Any
 
 from keepsake.clock import from_micros, to_micros
 from keepsake.models import Fact, FactDraft, FactStatus
+from keepsake.store import embeddings
 
 _COLUMNS = (
     "id, user_id, content, category, type, status, origin, importance, confidence, vital, hits, created_at,"
@@ -74,13 +75,14 @@ def close(
     now: int,
     until: int | None = None,
 ) -> None:
-    """Takes a fact out of the active ones. `until`: from when it holds no longer, where that is known."""
+    """Takes a fact out of the active ones, and its vector away. `until`: from when it holds no longer, if known."""
     connection.execute(
         "UPDATE facts SET status = ?1, recorded_until = ?2, updated_at = max(updated_at, ?3),"
         " valid_until = CASE WHEN ?4 IS NULL THEN valid_until ELSE min(coalesce(valid_until, ?4), ?4) END"
         " WHERE id = ?5 AND user_id = ?6",
         (status, now, now, until, fact_id, user_id),
     )
+    embeddings.delete_one(connection, user_id, "fact", fact_id)
 
 
 def said_at(connection: sqlite3.Connection, user_id: int, message_ids: Iterable[int]) -> int | None:

@@ -14,7 +14,8 @@ from keepsake.store import embeddings, events, facts, history, jobs, messages, u
 from keepsake.store.database import Database
 from keepsake.store.messages import NewMessage
 
-EMBED, CHROMA, EXTRACT, IDLE, EXPIRE = "embed", "chroma", "extract", "idle", "expire"
+EMBED, CHROMA, UNINDEX = "embed", "chroma", "unindex"
+EXTRACT, IDLE, EXPIRE = "extract", "idle", "expire"
 OWNER = "owner"
 
 Analyse = Callable[[str], Sequence[str]]
@@ -183,12 +184,16 @@ class SQLiteMemoryStorage:
                 after = to_micros(fact.valid_until + timedelta(days=1))
                 jobs.enqueue(connection, EXPIRE, str(after), now, run_after=max(after, now))
 
-    def end_extraction(
-        self, connection: sqlite3.Connection, user_id: int, stored: Sequence[int], read_to: int
-    ) -> None:
+    def unindex_facts(self, connection: sqlite3.Connection, user_id: int, closed: Sequence[int]) -> None:
+        """Has the vectors of facts that are active no longer taken out of the index."""
+        if closed and self._with_vectors:
+            key = f"{user_id}:{closed[-1]}"  # a fact is closed once
+            payload: dict[str, object] = {"facts": list(closed)}
+            jobs.enqueue(connection, UNINDEX, key, self.now_micros(), user_id=user_id, payload=payload)
+
+    def end_extraction(self, connection: sqlite3.Connection, user_id: int, read_to: int) -> None:
         """Moves the cursor in the transaction that stores the facts: a crash repeats the work, never doubles it."""
         facts.move_cursor(connection, user_id, read_to)
-        self.queue_facts(connection, user_id, stored)
         if messages.count_user_after(connection, user_id, facts.cursor(connection, user_id), 1):
             self._plan_extraction(connection, user_id, self.now_micros())
 

@@ -10,9 +10,11 @@ from typing import Any
 
 import pytest
 
-from keepsake.manager import MemoryManager
+from keepsake.index.chroma import ChromaIndex
+from keepsake.manager import HybridMemoryManager, MemoryManager
 from keepsake.models import Fact
 from keepsake.settings import load_settings
+from tests.engine.tools import Counting
 from tests.model_server import MODEL, ModelServer
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -256,3 +258,20 @@ async def test_vital_facts_come_first_then_what_the_question_is_about(
         block = await memory.get_context(7, "which opera should I see?")
         shown = [line for line in block.splitlines() if line.startswith("- ")]
         assert sorted(line.split(" (")[0] for line in shown) == ["- Allergic to nuts", "- Likes opera"]
+
+
+async def test_what_is_active_no_longer_leaves_the_index(
+    server: ModelServer, hands: Hands, data_dir: Path
+) -> None:
+    settings = load_settings(
+        openai_base_url=server.url, openai_model=MODEL, data_dir=data_dir, fact_extraction_every=1
+    )
+    chroma = ChromaIndex(settings.vector_dir)
+    async with HybridMemoryManager(settings, embedder=Counting("tiny"), chroma=chroma, clock=hands) as memory:
+        for town in ("Angarsk", "Irkutsk", "Omsk"):
+            await told(
+                memory, server, f"I live in {town}", {"content": f"Lives in {town}", "object": town, **LIVES}
+            )
+        await memory.flush()
+        assert (await memory.get_memory_stats(7))["vector_documents"] == 3 + 1
+        assert list((await chroma.collections()).values()) == [3 + 1]
