@@ -75,7 +75,7 @@ def found_page(language: str, title: str, messages: Iterable[Message], terms: Co
     """The title, and a line for each message: its date, who said it, and a snippet with what matches."""
     text, marks = title, list[Span]()
     for message in messages:
-        line = _line(language, message, terms)
+        line = found_line(language, message, terms)
         marks += [(at + len(text) + 1, end + len(text) + 1) for at, end in line.marks]
         text = f"{text}\n{line.text}"
     return Shown(text, tuple(marks))
@@ -98,7 +98,8 @@ async def _show(chat: Chat, search: Search, name: str, page: int, messages: Sequ
     await chat.send(shown.text, buttons, bold=shown.marks, in_place=True)
 
 
-def _line(language: str, message: Message, terms: Collection[str]) -> Shown:
+def found_line(language: str, message: Message, terms: Collection[str]) -> Shown:
+    """A message's date, who said it, and a snippet with what matches."""
     part = snippet(message.content, terms)
     line = translate(
         language,

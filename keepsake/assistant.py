@@ -19,7 +19,7 @@ from bot_models.user_state import StateManager, UserState
 from keepsake.access import Access
 from keepsake.llm.account import Account
 from keepsake.llm.client import Turn
-from keepsake.models import AnswerEvent, Fact, ItemKind, Message
+from keepsake.models import AnswerEvent, Fact, ItemKind, Message, Reason
 from keepsake.settings import Settings
 from keepsake.store.storage import Also
 
@@ -84,6 +84,10 @@ class Memory(Protocol):
     async def get_totals(self) -> dict[str, int]: ...
 
     async def get_facts(self, user_id: int | str) -> list[Fact]: ...
+
+    async def remember(self, user_id: int | str, text: str) -> Fact | None: ...
+
+    async def why(self, user_id: int | str) -> list[Reason] | None: ...
 
     async def record_answer(self, event: AnswerEvent) -> None: ...
 

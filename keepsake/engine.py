@@ -8,20 +8,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import sqlite3
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Protocol
 
 from keepsake.accounts import UserAccount
 from keepsake.clock import Clock, system_clock, utc_day
-from keepsake.errors import EmbeddingError, ModelAnswerInvalid
-from keepsake.facts import profile
-from keepsake.facts.asking import conversation_tokens
-from keepsake.facts.extract import Extraction
-from keepsake.facts.window import fit_window
+from keepsake.errors import EmbeddingError
+from keepsake.facts.claims import forget_cached
+from keepsake.facts.keeper import Extractor, FactKeeper
+from keepsake.facts.sensitive import mask
+from keepsake.facts.signals import is_urgent
 from keepsake.forgetting import erase
 from keepsake.index.chroma import ChromaIndex
 from keepsake.index.embedder import Embedder
@@ -30,8 +28,7 @@ from keepsake.index.vector_storage import VectorMemoryStorage
 from keepsake.jobs import Done, JobRunner, Lane
 from keepsake.llm.account import on_account
 from keepsake.locales import translate
-from keepsake.models import AnswerEvent, Fact, ItemKind, Job, Message
-from keepsake.prompt import tokens
+from keepsake.models import AnswerEvent, Fact, FactChange, ItemKind, Job, Message
 from keepsake.prompt.block import BlockParts, is_cut, render
 from keepsake.prompt.budget import fit
 from keepsake.prompt.request import block_tokens
@@ -41,10 +38,9 @@ from keepsake.recall.rerank import Reranker, Reranking
 from keepsake.recall.search import Recall
 from keepsake.settings import Settings
 from keepsake.store import embeddings, usage, users
-from keepsake.store import facts as fact_rows
 from keepsake.store.database import Database
 from keepsake.store.messages import NewMessage
-from keepsake.store.storage import CHROMA, EMBED, EXTRACT, Also, SQLiteMemoryStorage
+from keepsake.store.storage import CHROMA, EMBED, EXPIRE, EXTRACT, IDLE, UNINDEX, Also, SQLiteMemoryStorage
 from keepsake.verify import fix
 
 log = logging.getLogger(__name__)
@@ -62,12 +58,6 @@ class Recalled:
     block: str
     memories: tuple[tuple[ItemKind, int, float], ...]
     found: tuple[tuple[Message, float], ...]
-
-
-class Extractor(Protocol):
-    """Draws facts from a window of messages (keepsake.facts.extract). Raises ModelError."""
-
-    def __call__(self, window: Sequence[Message], *, now: datetime) -> Awaitable[Extraction]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +83,7 @@ class Engine:
         self._parts = parts
         self._vectors = self._make_vectors(parts, clock)
         self._calibration = calibration(parts.embedder.name if parts.embedder else None)
+        self._facts = FactKeeper(settings, storage, self._vectors, self._calibration.scale)
         self._recall = self._make_recall(self._vectors)
         self._runner = None if read_only else JobRunner(storage.database, self._lanes(), clock)
 
@@ -126,6 +117,8 @@ class Engine:
             analyse=analyse,
             session_gap=timedelta(minutes=settings.session_gap_minutes),
             extraction_every=settings.fact_extraction_every,
+            extraction_idle=timedelta(minutes=settings.extraction_idle_minutes),
+            urgent=partial(is_urgent, long_message=settings.long_message),
             with_vectors=parts.embedder is not None,
             clock=clock,
         )
@@ -136,6 +129,7 @@ class Engine:
         if parts.reranker is not None:
             parts.reranker.prepare()
         assert engine._runner is not None
+        await storage.database.write(engine._facts.expire_now)
         await engine._runner.start()
         engine.catch_up()  # a setting that something waited for may be another now
         return engine
@@ -227,14 +221,15 @@ class Engine:
         stm_size: int | None = None,
         ltm_size: int | None = None,
         before: int | None = None,
+        now: datetime | None = None,
     ) -> Recalled:
-        """The context block for a question, with what stands in it."""
+        """The context block for a question, with what stands in it. `now`: default the clock's."""
         stm_size = self.settings.stm_size if stm_size is None else stm_size
         ltm_size = self.settings.ltm_size if ltm_size is None else ltm_size
         recent = await self.storage.last_messages(user_id, stm_size + ltm_size, before)
         stm = recent[-stm_size:] if stm_size else []
         ltm = recent[: len(recent) - len(stm)]
-        facts = profile.select(await self.storage.facts(user_id), self.settings.facts_in_prompt)
+        facts = await self._facts.profile(user_id, query, now or self.clock())
         question = Question(
             user_id,
             query,
@@ -252,7 +247,8 @@ class Engine:
         recalled = {message.id for message, _ in found}
         ltm = [message for message in ltm if message.id not in recalled]
         language = await self.storage.language(user_id) or self.settings.default_language
-        everything = BlockParts(facts=facts, stm=stm, ltm=ltm, rag=found)
+        masked = [(replace(message, content=mask(message.content)), score) for message, score in found]
+        everything = BlockParts(facts=[fact for fact, _ in facts], stm=stm, ltm=ltm, rag=masked)
         say = partial(translate, language)
 
         def fitted() -> tuple[BlockParts, str]:
@@ -261,12 +257,24 @@ class Engine:
             return parts, render(parts, say)
 
         parts, block = await asyncio.to_thread(fitted)  # messages may be megabytes
-        memories: list[tuple[ItemKind, int, float]] = [("fact", fact.id, 1.0) for fact in parts.facts]
+        shown = {fact.id for fact in parts.facts}
+        memories: list[tuple[ItemKind, int, float]] = [
+            ("fact", fact.id, round(score, 4)) for fact, score in facts if fact.id in shown
+        ]
         memories += [("message", message.id, round(score, 4)) for message, score in parts.rag]
         return Recalled(block, tuple(memories), tuple(found))
 
+    async def remember(self, user_id: int, text: str) -> Fact | None:
+        """Stores what the user asks to be remembered; None for a secret, which is never stored."""
+        fact = await self._facts.remember(user_id, text)
+        self._wake()
+        return fact
+
     async def facts(self, user_id: int, *, all_statuses: bool = False) -> list[Fact]:
         return await self.storage.facts(user_id, all_statuses=all_statuses)
+
+    async def fact_history(self, user_id: int) -> list[FactChange]:
+        return await self.storage.fact_history(user_id)
 
     async def stats(self, user_id: int) -> dict[str, object]:
         """Counts of what is held for a user (contract.md, get_memory_stats)."""
@@ -303,13 +311,16 @@ class Engine:
             ERASE: Lane(self._erase),
             REINDEX: Lane(self._reindex),
             FIX: Lane(self._fix),
+            EXPIRE: Lane(self._facts.expire),
+            IDLE: Lane(self._facts.idle),
         }
         if self._vectors is not None:
             lanes[EMBED] = Lane(self._vectors.embed)
+            lanes[UNINDEX] = Lane(self._vectors.unindex)
             if self._parts.chroma is not None:
                 lanes[CHROMA] = Lane(self._vectors.fill_chroma)
         if self._parts.extractor is not None:
-            lanes[EXTRACT] = Lane(partial(self._extract, self._parts.extractor), _EXTRACTIONS_AT_ONCE)
+            lanes[EXTRACT] = Lane(partial(self._facts.extract, self._parts.extractor), _EXTRACTIONS_AT_ONCE)
         return {
             kind: Lane(partial(self._charged, lane.handler), lane.at_once) for kind, lane in lanes.items()
         }
@@ -327,30 +338,6 @@ class Engine:
     async def _charged(self, handler: Callable[[Job], Awaitable[Done]], job: Job) -> Done:
         with on_account(self.account(job.user_id) if job.user_id is not None else None):
             return await handler(job)
-
-    async def _extract(self, extractor: Extractor, job: Job) -> Done:
-        assert job.user_id is not None
-        user_id = job.user_id
-        size, count = self.settings.extraction_window, tokens.estimate
-        cursor = await self.storage.database.read(fact_rows.cursor, user_id)
-        found, _ = await self.storage.extraction_window(user_id, size)
-        room = conversation_tokens(self.settings.context_tokens, count)
-        window = fit_window(found, cursor=cursor, most=size, tokens=room, count=count)
-        if not window:
-            return Done()
-        read_to = window[-1].id
-        try:
-            extraction = await extractor(window, now=self.clock())
-        except ModelAnswerInvalid as error:
-            log.warning("extraction: %s; the same messages are looked at again with the next ones", error)
-            return Done()
-        if extraction.refused:
-            log.debug("extraction: %d facts, refused: %s", len(extraction.drafts), dict(extraction.refused))
-
-        def commit(connection: sqlite3.Connection) -> None:
-            self.storage.store_extracted(connection, user_id, extraction.drafts, read_to)
-
-        return Done(commit)
 
     async def _reindex(self, job: Job) -> Done:
         everybody = await self.storage.database.read(users.all_ids) if job.user_id is None else []
@@ -383,5 +370,6 @@ class Engine:
         if self._vectors is not None:
             self._vectors.drop(user_id)
             self._vectors.embedder.forget_cached()
+        forget_cached()
         for tell in self._forgotten:
             tell(user_id)

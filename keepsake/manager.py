@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Self
 
 from keepsake.accounts import LazyAccount, UserAccount
 from keepsake.clock import Clock, system_clock
-from keepsake.engine import Engine, Extractor, Parts, Recalled
+from keepsake.engine import Engine, Parts, Recalled
 from keepsake.facts.extract import extract
+from keepsake.facts.keeper import Extractor
 from keepsake.index.chroma import ChromaIndex
 from keepsake.index.cross_encoder import open_reranker
 from keepsake.index.embedder import Embedder, open_embedder
@@ -21,7 +22,7 @@ from keepsake.llm.client import ChatModel
 from keepsake.llm.factory import open_extraction_model, open_model
 from keepsake.llm.local import endpoint_configured
 from keepsake.lock import FolderLock
-from keepsake.models import AnswerEvent, DialogSession, Fact, Message
+from keepsake.models import AnswerEvent, DialogSession, Fact, FactChange, Message, Reason
 from keepsake.prompt import tokens
 from keepsake.recall.question import Question
 from keepsake.recall.rerank import Reranker
@@ -203,7 +204,7 @@ class MemoryManager:
         _checked_time(now)
         engine = await self.engine()
         recalled = await engine.recall(
-            user, text, stm_size=min(stm, _MOST), ltm_size=min(ltm, _MOST), before=before
+            user, text, stm_size=min(stm, _MOST), ltm_size=min(ltm, _MOST), before=before, now=now
         )
         return recalled.block
 
@@ -258,6 +259,22 @@ class MemoryManager:
     async def get_facts(self, user_id: int | str, *, all_statuses: bool = False) -> list[Fact]:
         """The user's facts, oldest first; only active ones unless `all_statuses`."""
         return await (await self.engine()).facts(checked_user(user_id), all_statuses=all_statuses)
+
+    async def get_fact_history(self, user_id: int | str) -> list[FactChange]:
+        """What happened to the user's facts, oldest first."""
+        return await (await self.engine()).fact_history(checked_user(user_id))
+
+    async def remember(self, user_id: int | str, text: str) -> Fact | None:
+        """Stores what the user asks to be remembered, at once, as a vital fact.
+
+        None where it holds a password, a key or a card number. Raises ValueError for an empty text.
+        """
+        user, content = checked_user(user_id), checked_content(text)
+        return await (await self.engine()).remember(user, content)
+
+    async def why(self, user_id: int | str) -> list[Reason] | None:
+        """What the user's last answer was given from memory, best first; None where there was no answer."""
+        return await (await self.engine()).storage.why(checked_user(user_id))
 
     async def get_sessions(self, user_id: int | str) -> list[DialogSession]:
         """The user's sessions, oldest first."""

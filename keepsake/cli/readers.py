@@ -71,13 +71,14 @@ async def stats(settings: Settings, user_id: int) -> int:
 
 
 async def facts(settings: Settings, user_id: int, *, all_statuses: bool, as_json: bool) -> int:
-    """Prints a person's facts; only active ones unless `all_statuses`."""
+    """Prints a person's facts; with `all_statuses` also those that hold no longer, and what happened to each."""
     async with reading(settings) as engine:
         found = await engine.facts(user_id, all_statuses=all_statuses)
+        history = await engine.fact_history(user_id) if all_statuses else []
     if as_json:
-        say_json([fact_as_dict(fact) for fact in found])
+        say_json([fact_as_dict(fact, history if all_statuses else None) for fact in found])
     elif found:
-        say("\n".join(fact_lines(found)))
+        say("\n".join(fact_lines(found, history)))
     return DONE if found else _nothing_about(user_id)
 
 

@@ -139,6 +139,18 @@ class VectorMemoryStorage:
             await self._hand_over(self.chroma, user_id, handle, keys, vectors)
         return Done()
 
+    async def unindex(self, job: Job) -> Done:
+        """The job that takes facts which are active no longer out of RAM and Chroma. Raises VectorIndexError."""
+        assert job.user_id is not None
+        ids = job.payload["facts"]
+        assert isinstance(ids, list)
+        for item in ids:
+            self.drop_one(job.user_id, "fact", item)
+        handle = await self._database.read(users.handle, job.user_id)
+        if self.chroma is not None and handle is not None:
+            await self.chroma.delete_ids(handle, [f"f{item}" for item in ids])
+        return Done()
+
     async def _hand_over(
         self, chroma: ChromaIndex, user_id: int, handle: str, keys: Sequence[ItemKey], vectors: Vector
     ) -> None:

@@ -28,7 +28,9 @@ came-imported = imported
 command-start = what this is
 command-help = all commands
 command-stats = how much is remembered
+command-remember = keep something for good: /remember TEXT
 command-facts = what is known about you
+command-why = which memories my last answer used
 command-search = look for something in memory: /search WORDS
 command-context = what the model is given about you
 command-language = choose the language
@@ -77,11 +79,15 @@ stats-all-tokens = the whole bot: { $today } tokens today, { $month } this month
 context-empty = Nothing is remembered yet: write to me first.
 facts-title = What I know about you:
 facts-empty = No facts yet: I learn them from what you write.
-facts-more =
-    { $count ->
-        [one] … and { $count } more.
-       *[other] … and { $count } more.
-    }
+facts-page = Page { $page } of { $pages }
+remember-usage = Write what to remember: /remember TEXT
+remember-done = I will remember: { $content }
+remember-secret = That looks like a password, a key or a card number. I do not keep those.
+why-title = What my last answer was given from memory, with how well each fits:
+why-nothing = My last answer was given nothing from memory.
+why-no-answer = I have not answered anything yet.
+why-by-hand = • you asked me to remember it
+why-confidence = A low confidence means that I was not sure I understood. With a high one it was clear, but it may be outdated.
 search-usage = Write what to look for: /search WORDS
 search-title = What I found:
 search-title-page = What I found, { $first } to { $last } of { $count }:

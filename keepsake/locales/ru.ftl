@@ -28,7 +28,9 @@ came-imported = импорт
 command-start = что это такое
 command-help = все команды
 command-stats = сколько запомнено
+command-remember = запомнить навсегда: /remember ТЕКСТ
 command-facts = что о вас известно
+command-why = какие воспоминания были в последнем ответе
 command-search = поискать в памяти: /search СЛОВА
 command-context = что модель получает о вас
 command-language = выбрать язык
@@ -82,12 +84,15 @@ stats-all-tokens = весь бот: токенов сегодня { $today }, з
 context-empty = Пока ничего не запомнено: сначала напишите мне.
 facts-title = Что я о вас знаю:
 facts-empty = Фактов пока нет: я узнаю их из того, что вы пишете.
-facts-more =
-    { $count ->
-        [one] … и ещё { $count } факт.
-        [few] … и ещё { $count } факта.
-       *[many] … и ещё { $count } фактов.
-    }
+facts-page = Страница { $page } из { $pages }
+remember-usage = Напишите, что запомнить: /remember ТЕКСТ
+remember-done = Запомню: { $content }
+remember-secret = Это похоже на пароль, ключ или номер карты. Такое я не храню.
+why-title = Что из памяти было в моём последнем ответе и насколько подходит:
+why-nothing = Для последнего ответа в памяти ничего не нашлось.
+why-no-answer = Я ещё ни на что не отвечал.
+why-by-hand = • вы просили это запомнить
+why-confidence = Низкая уверенность: я не был уверен, что понял. Высокая: было сказано ясно, но могло устареть.
 search-usage = Напишите, что искать: /search СЛОВА
 search-title = Что нашлось:
 search-title-page = Что нашлось, { $first }–{ $last } из { $count }:

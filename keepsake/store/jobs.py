@@ -32,6 +32,17 @@ def enqueue(
     return int(row[0]) if row else None
 
 
+def put_off(
+    connection: sqlite3.Connection, kind: str, key: str, now: int, *, user_id: int, run_after: int
+) -> None:
+    """Adds a job for later; where the same work is waiting already, it waits until then, too."""
+    connection.execute(
+        "INSERT INTO jobs (kind, user_id, key, run_after, created_at) VALUES (?, ?, ?, ?, ?)"
+        " ON CONFLICT (kind, key) WHERE state = 'waiting' DO UPDATE SET run_after = excluded.run_after",
+        (kind, user_id, key, run_after, now),
+    )
+
+
 def claim(connection: sqlite3.Connection, kind: str, now: int) -> Job | None:
     """Takes the oldest due job of that kind, skipping users that have one of this kind running or are being erased."""
     row = connection.execute(

@@ -13,7 +13,7 @@ from bot_models.user_state import StateManager, UserState
 from keepsake.access import Access
 from keepsake.assistant import Assistant, Button, Said
 from keepsake.llm.client import Turn
-from keepsake.models import AnswerEvent, Fact, ItemKind, Message, Spent
+from keepsake.models import AnswerEvent, Fact, ItemKind, Message, Reason, Spent
 from keepsake.settings import load_settings
 from keepsake.store.storage import Also
 
@@ -42,6 +42,7 @@ class FakeMemory:
     def __init__(self) -> None:
         self.messages: list[Message] = []
         self.known_facts: list[Fact] = []
+        self.reasons: list[Reason] | None = None
         self.answers: list[AnswerEvent] = []
         self.languages: dict[int, str] = {}
         self.the_owner: int | None = None
@@ -152,6 +153,12 @@ class FakeMemory:
 
     async def get_facts(self, user_id: int | str) -> list[Fact]:
         return self.known_facts
+
+    async def remember(self, user_id: int | str, text: str) -> Fact | None:
+        raise NotImplementedError("the real memory is asked for this")
+
+    async def why(self, user_id: int | str) -> list[Reason] | None:
+        return self.reasons
 
     async def record_answer(self, event: AnswerEvent) -> None:
         self.answers.append(event)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -9,7 +10,7 @@ from handlers.dispatch import parse_command
 from handlers.facts import SHOWN
 from keepsake.assistant import Said
 from keepsake.locales import translate
-from keepsake.models import Category, Fact
+from keepsake.models import Category, Fact, Reason
 from tests.handlers.fakes import FakeMemory, FakeModel, RecordingChat, an_assistant
 
 DAY = datetime(2026, 3, 11, tzinfo=UTC)
@@ -159,12 +160,54 @@ async def test_facts_stand_under_their_category() -> None:
     )
 
 
-async def test_a_long_list_of_facts_says_how_many_more_there_are() -> None:
+async def test_many_facts_are_shown_by_pages() -> None:
+    memory, chat = FakeMemory(), RecordingChat()
+    memory.known_facts = [a_fact(number, f"Fact {number}.") for number in range(2 * SHOWN + 1)]
+    app = an_assistant(memory, FakeModel())
+    await receive(app, chat, "/facts")
+    assert [(button.label, button.data) for button in chat.buttons] == [("Page 2 of 3", "facts:2")]
+    await press(app, chat, "facts:2")
+    assert [button.data for button in chat.buttons[1:]] == ["facts:1", "facts:3"]
+    await receive(app, chat, "/facts 99")
+    seen = [number for number in range(2 * SHOWN + 1) if f"• Fact {number}. " in "\n".join(chat.shown)]
+    assert seen == list(range(2 * SHOWN + 1))
+    assert "Fact 0." in await shown("/facts nonsense", memory)
+
+
+async def test_facts_of_a_category_stand_together_over_all_pages() -> None:
     memory = FakeMemory()
-    memory.known_facts = [a_fact(number, f"Fact {number}") for number in range(SHOWN + 2)]
-    memory.languages[7] = "ru"
-    text = await shown("/facts", memory)
-    assert text.endswith("… и ещё 2 факта.")
+    memory.known_facts = [
+        a_fact(n, f"Fact {n}.", "technical" if n % 2 else "personal") for n in range(2 * SHOWN)
+    ]
+    pages = [await shown(f"/facts {page}", memory) for page in (1, 2)]
+    assert ["[personal]" in page for page in pages] == [True, False]
+    assert ["[technical]" in page for page in pages] == [False, True]
+
+
+async def test_why_shows_score_confidence_date_and_source() -> None:
+    memory = FakeMemory()
+    said = await memory.save_message(7, "user", "I live in Angarsk now")
+    fact = a_fact(1, "Lives in Angarsk")
+    memory.reasons = [
+        Reason(0.831, fact, (said,)),
+        Reason(0.5, None, (said,)),
+        Reason(0.4, replace(fact, origin="by_hand"), ()),
+    ]
+    assert await shown("/why", memory) == (
+        "What my last answer was given from memory, with how well each fits:\n"
+        "[0.83] Lives in Angarsk (confidence 0.92, updated 2026-03-11)\n"
+        "    • 2026-03-01, you: I live in Angarsk now\n"
+        "[0.50] • 2026-03-01, you: I live in Angarsk now\n"
+        "[0.40] Lives in Angarsk (confidence 0.92, updated 2026-03-11)\n"
+        "    • you asked me to remember it\n" + translate("en", "why-confidence")
+    )
+
+
+async def test_why_without_an_answer_or_without_memories() -> None:
+    memory = FakeMemory()
+    assert await shown("/why", memory) == translate("en", "why-no-answer")
+    memory.reasons = []
+    assert await shown("/why", memory) == translate("en", "why-nothing")
 
 
 async def test_the_language_is_offered_chosen_and_kept() -> None:
