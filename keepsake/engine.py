@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import sqlite3
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
@@ -21,7 +22,8 @@ from keepsake.facts import profile
 from keepsake.facts.asking import conversation_tokens
 from keepsake.facts.extract import Extraction
 from keepsake.facts.window import fit_window
-from keepsake.forgetting import erase
+from keepsake.forgetting.service import ERASE, HOLD, Forgetting, Pause
+from keepsake.index import terms
 from keepsake.index.chroma import ChromaIndex
 from keepsake.index.embedder import Embedder
 from keepsake.index.terms import analyse
@@ -33,6 +35,7 @@ from keepsake.prompt import tokens
 from keepsake.prompt.block import BlockParts, is_cut, render
 from keepsake.prompt.budget import fit
 from keepsake.prompt.request import block_tokens
+from keepsake.recall import question as questions
 from keepsake.recall.floor import calibration
 from keepsake.recall.question import Question
 from keepsake.recall.search import Recall
@@ -46,7 +49,7 @@ from keepsake.verify import fix
 
 log = logging.getLogger(__name__)
 
-ERASE, REINDEX, FIX = "erase", "reindex", "fix"
+REINDEX, FIX = "reindex", "fix"
 _EXTRACTIONS_AT_ONCE = 2
 _HISTORY = 4  # turns before a question that help to understand it
 
@@ -85,6 +88,7 @@ class Engine:
         self.storage = storage
         self.clock = clock
         self._forgotten: Sequence[Callable[[int], None]] = ()
+        self._pauses: Sequence[Pause] = ()
         self._parts = parts
         self._vectors = self._make_vectors(parts, clock)
         self._calibration = calibration(parts.embedder.name if parts.embedder else None)
@@ -93,6 +97,15 @@ class Engine:
             self._vectors,
             scale=self._calibration.scale,
             candidates=settings.recall_candidates,
+        )
+        self.forgetting = Forgetting(
+            storage.database,
+            parts.chroma,
+            settings.data_dir,
+            clock,
+            stop=self._stop_jobs,
+            drop=self._drop_from_ram,
+            pause=self._pause,
         )
         self._runner = None if read_only else JobRunner(storage.database, self._lanes(), clock)
 
@@ -116,10 +129,12 @@ class Engine:
         *,
         clock: Clock = system_clock,
         forgotten: Sequence[Callable[[int], None]] = (),
+        pauses: Sequence[Pause] = (),
     ) -> Engine:
         """Opens the folder for reading and writing and starts the background work. The caller holds its lock.
 
-        `forgotten` are told of every erased user, to drop what RAM holds.
+        `forgotten` are told of every erased user, to drop what RAM holds; `pauses` keep front ends from handling what
+        a user says while they are erased.
         """
         storage = await SQLiteMemoryStorage.open(
             settings.database_path,
@@ -130,9 +145,10 @@ class Engine:
             clock=clock,
         )
         engine = cls(settings, storage, parts, clock, read_only=False)
-        engine._forgotten = forgotten
+        engine._forgotten, engine._pauses = forgotten, pauses
         if engine._vectors is not None:
             await engine._vectors.prepare()
+        await engine.forgetting.replay()
         assert engine._runner is not None
         await engine._runner.start()
         return engine
@@ -279,7 +295,12 @@ class Engine:
             self._runner.wake()
 
     def _lanes(self) -> dict[str, Lane]:
-        lanes = {ERASE: Lane(self._erase), REINDEX: Lane(self._reindex), FIX: Lane(self._fix)}
+        lanes = {
+            ERASE: Lane(self.forgetting.erase),
+            HOLD: Lane(self.forgetting.hold),
+            REINDEX: Lane(self._reindex),
+            FIX: Lane(self._fix),
+        }
         if self._vectors is not None:
             lanes[EMBED] = Lane(self._vectors.embed)
             if self._parts.chroma is not None:
@@ -324,23 +345,28 @@ class Engine:
     async def _fix(self, _job: Job) -> Done:
         return Done(commit=partial(fix, now=self.clock()))
 
-    async def _erase(self, job: Job) -> Done:
-        assert job.user_id is not None and self._runner is not None
-        await self._runner.quiesce(job.user_id)
-        self._drop_from_ram(job.user_id)
-        receipt = await erase.erase_user(
-            db=self.storage.database,
-            chroma=self._parts.chroma,
-            data_dir=self.settings.data_dir,
-            user_id=job.user_id,
-            now=self.clock(),
-        )
-        self._drop_from_ram(job.user_id)
-        return Done(result=receipt.as_dict() if receipt else {})
+    async def begin_erasure(self, user_id: int, told: dict[str, object] | None = None) -> int | None:
+        """As `Forgetting.begin`."""
+        job_id = await self.forgetting.begin(user_id, told)
+        self._wake()
+        return job_id
+
+    async def _stop_jobs(self, user_id: int) -> None:
+        if self._runner is not None:
+            await self._runner.quiesce(user_id)
+
+    @asynccontextmanager
+    async def _pause(self, user_id: int) -> AsyncIterator[None]:
+        async with AsyncExitStack() as paused:
+            for pause in self._pauses:
+                await paused.enter_async_context(pause(user_id))
+            yield
 
     def _drop_from_ram(self, user_id: int) -> None:
         if self._vectors is not None:
             self._vectors.drop(user_id)
             self._vectors.embedder.forget_cached()
+        terms.forget_cached()
+        questions.forget_cached()
         for tell in self._forgotten:
             tell(user_id)

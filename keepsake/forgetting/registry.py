@@ -161,6 +161,16 @@ def count_rows(connection: sqlite3.Connection, user_id: int) -> dict[str, int]:
     }
 
 
+def people(connection: sqlite3.Connection) -> list[int]:
+    """Everybody of whom some table holds a row."""
+    found: set[int] = set()
+    for entry in owned():
+        if entry.owner == _OF_USER:
+            rows = connection.execute(f"SELECT DISTINCT user_id FROM {entry.name} WHERE user_id IS NOT NULL")
+            found.update(row[0] for row in rows)
+    return sorted(found)
+
+
 def covered(relative: PurePosixPath) -> bool:
     """Is a file, named relative to DATA_DIR, declared?"""
     return any(entry.covers(relative) for entry in FILES)

@@ -49,6 +49,14 @@ class TelegramChat:
         self._stop = asyncio.Event()
         self.was_stopped = False
 
+    @property
+    def receipt_to(self) -> dict[str, object]:
+        return {
+            "chat_id": self._to.chat_id,
+            "thread_id": self._to.thread_id,
+            "language": self.language,
+        }
+
     async def send(self, text: str, buttons: Sequence[Button] = ()) -> None:
         await self._say(outbox.REPLY, text, buttons)
 
