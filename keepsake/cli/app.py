@@ -8,6 +8,7 @@ import sys
 import tomllib
 from collections.abc import Awaitable, Callable
 from importlib import metadata
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -96,10 +97,14 @@ def _do(work: Callable[[Settings], Awaitable[int]]) -> None:
 
 
 def _question(words: list[str]) -> str:
-    query = " ".join(words).strip()
-    if not query:
-        raise typer.BadParameter("QUERY is empty")
-    return query.encode("utf-8", "replace").decode("utf-8")
+    return _words(" ".join(words), "QUERY")
+
+
+def _words(text: str, name: str) -> str:
+    words = text.strip()
+    if not words:
+        raise typer.BadParameter(f"{name} is empty")
+    return words.encode("utf-8", "replace").decode("utf-8")
 
 
 @app.callback(invoke_without_command=True)
@@ -210,14 +215,34 @@ def verify(
 def erase(
     user_id: UserId,
     yes: Annotated[bool, typer.Option("--yes", help="Yes, for good: it cannot be undone.")] = False,
+    hold: Annotated[
+        str | None, typer.Option("--hold", metavar="REASON", help="Erase nothing: a legal hold begins.")
+    ] = None,
+    release: Annotated[
+        str | None, typer.Option("--release", metavar="REASON", help="Erase nothing: the legal hold ends.")
+    ] = None,
 ) -> None:
-    """Forget a person for good; prints the receipt."""
+    """Forget a person for good; prints the receipt. Or hold them, or release them, as the law asks."""
     from keepsake.cli import changes
 
+    reason = hold if hold is not None else release
+    if (hold is not None) + (release is not None) + yes > 1:
+        raise typer.BadParameter("--yes, --hold and --release exclude each other")
+    if reason is not None:
+        words = _words(reason, "REASON")
+        _do(lambda settings: changes.hold(settings, user_id, words, begins=hold is not None))
     if not yes:
         remark("keepsake: erasing cannot be undone; repeat the command with --yes")
         raise typer.Exit(WRONG_USE)
     _do(lambda settings: changes.erase(settings, user_id))
+
+
+@app.command(name="verify-receipt")
+def verify_receipt(file: Annotated[Path, typer.Argument(metavar="FILE", show_default=False)]) -> None:
+    """Check the receipt of an erasure, as `erase` prints it, against the ledger."""
+    from keepsake.cli import readers
+
+    _do(lambda settings: readers.verify_receipt(settings, file))
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from keepsake.clock import Clock, to_micros
-from keepsake.errors import ErasureHeld
+from keepsake.errors import ErasureHeld, KeepsakeError
 from keepsake.forgetting import anchor, erase, registry
 from keepsake.forgetting.ledger import Ledger, Receipt
 from keepsake.jobs import Done
@@ -103,6 +103,8 @@ class Forgetting:
         """The job that writes a legal hold, or its end, into the ledger."""
         assert job.user_id is not None
         reason, begins = str(job.payload["reason"]), bool(job.payload["begins"])
+        if not begins and await asyncio.to_thread(self.ledger.held, job.user_id) is None:
+            raise KeepsakeError("no legal hold stands for that person")
         write = self.ledger.hold if begins else self.ledger.release
         line = await asyncio.to_thread(write, job.user_id, reason, self._clock())
         result = {"seq": line.seq, "sha256": line.sha256, "held": begins, "reason": reason}

@@ -1,7 +1,7 @@
 """Run as a process: erases a person over and over, each time killed at another step, and finishes it at a next start.
 
 A step is the call of a function; `first`: only the first call of each that the erasure itself is made of. Prints a line
-of JSON for each: the step, and what is wrong afterwards. Each erasure runs in a fork, so that nothing is imported again.
+of JSON for each: the step, and what is wrong afterwards. Each erasure runs in a fork, so nothing is imported again.
 """
 
 from __future__ import annotations
