@@ -31,6 +31,7 @@ from keepsake.index.vector_storage import VectorMemoryStorage
 from keepsake.jobs import Done, JobRunner, Lane
 from keepsake.locales import translate
 from keepsake.models import AnswerEvent, Fact, ItemKind, Job, Message
+from keepsake.portability.backup import tidy
 from keepsake.prompt import tokens
 from keepsake.prompt.block import BlockParts, is_cut, render
 from keepsake.prompt.budget import fit
@@ -149,6 +150,7 @@ class Engine:
         if engine._vectors is not None:
             await engine._vectors.prepare()
         await engine.forgetting.replay()
+        await asyncio.to_thread(tidy, settings.database_path)
         assert engine._runner is not None
         await engine._runner.start()
         return engine

@@ -211,6 +211,28 @@ def verify(
     _do(work)
 
 
+@app.command()
+def backup(file: Annotated[Path, typer.Argument(metavar="FILE", show_default=False)]) -> None:
+    """Write a consistent copy of memory.db, also beside a running bot."""
+    from keepsake.cli import backups
+
+    _do(lambda settings: backups.backup(settings, file))
+
+
+@app.command()
+def restore(
+    file: Annotated[Path, typer.Argument(metavar="FILE", show_default=False)],
+    yes: Annotated[bool, typer.Option("--yes", help="Yes: what is kept now is replaced.")] = False,
+) -> None:
+    """Put a backup in the place of what is kept; whoever was erased since is erased again."""
+    from keepsake.cli import backups
+
+    if not yes:
+        remark("keepsake: restoring replaces all that is kept now; repeat the command with --yes")
+        raise typer.Exit(WRONG_USE)
+    _do(lambda settings: backups.restore(settings, file))
+
+
 @app.command(context_settings=_WITH_ID)
 def erase(
     user_id: UserId,

@@ -131,9 +131,9 @@ class Ledger:
         """Those (as `subject`) who were erased by lines after that one."""
         return {str(line["subject"]) for line in self._lines() if _is_erasure(line) and _seq(line) > seq}
 
-    def end(self) -> Anchor | None:
-        """The last line; None where there is none."""
-        lines = list(self._lines())
+    def end(self, moment: datetime | None = None) -> Anchor | None:
+        """The last line, or the last that is not later than `moment`; None where there is none."""
+        lines = [line for line in self._lines() if moment is None or _at(line) <= moment]
         return _anchor(lines[-1]) if lines else None
 
     def knows(self, anchor: Anchor) -> bool:
@@ -260,6 +260,10 @@ def _seq(line: dict[str, object]) -> int:
     return int(str(line["seq"]))
 
 
+def _at(line: dict[str, object]) -> datetime:
+    return datetime.fromisoformat(str(line["at"]))
+
+
 def _anchor(line: dict[str, object]) -> Anchor:
     return Anchor(_seq(line), str(line["sha256"]))
 
@@ -271,7 +275,7 @@ def _receipt(line: dict[str, object]) -> Receipt:
     assert isinstance(not_covered, list | tuple)
     return Receipt(
         seq=_seq(line),
-        at=datetime.fromisoformat(str(line["at"])),
+        at=_at(line),
         sha256=str(line["sha256"]),
         nonce=str(line["erasure"]),
         counts=counts,

@@ -126,6 +126,8 @@ FILES: tuple[FileEntry, ...] = (
     FileEntry("memory.db", "everything", _WITH_ROWS),
     FileEntry("memory.db-wal", "the newest changes to memory.db", _WITH_ROWS),
     FileEntry("memory.db-shm", "places in the write-ahead log: nobody's", "not needed"),
+    FileEntry("memory.db.restoring*", "a backup on its way in", "removed when memory.db is opened"),
+    FileEntry("memory.db.before-restore*", "what a backup replaced", "removed when memory.db is opened"),
     FileEntry("memory.db-journal", "old pages of memory.db while it is being made", _WITH_ROWS),
     FileEntry(
         "vector_db/**", "vectors under random names", "the person's collection is deleted with all its files"

@@ -52,6 +52,7 @@ class Forgetting:
         self._drop = drop
         self._pause = pause
         self.ledger = Ledger(data_dir)
+        self.erased_again = 0  # by `replay`
 
     async def begin(self, user_id: int, told: dict[str, object] | None = None) -> int | None:
         """Queues a person's erasure and returns its number; None where it waits already.
@@ -110,18 +111,16 @@ class Forgetting:
         result = {"seq": line.seq, "sha256": line.sha256, "held": begins, "reason": reason}
         return Done(partial(anchor.move, ledger=self.ledger), result)
 
-    async def replay(self) -> int:
-        """Erases again whoever a restored memory.db brought back; how many. To be done before anybody is served."""
+    async def replay(self) -> None:
+        """Erases again whoever a restored memory.db brought back. To be done before anybody is served."""
         remembered = await self._database.read(anchor.read)
         if not await asyncio.to_thread(anchor.stands, self.ledger, remembered):
             log.error("the ledger of erasures was cut off: `bot.py verify` says where")
-            return 0
+            return
         end = await asyncio.to_thread(self.ledger.end)
-        again = 0
         if remembered is not None and end is not None and remembered.seq < end.seq:
-            again = await self._erase_again(remembered.seq)
+            self.erased_again = await self._erase_again(remembered.seq)
         await self._database.write(anchor.move, self.ledger)
-        return again
 
     async def _erase_again(self, after: int) -> int:
         everybody = await self._database.read(registry.people)
