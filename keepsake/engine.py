@@ -22,7 +22,8 @@ from keepsake.facts import profile
 from keepsake.facts.asking import conversation_tokens
 from keepsake.facts.extract import Extraction
 from keepsake.facts.window import fit_window
-from keepsake.forgetting.service import ERASE, HOLD, Forgetting, Pause
+from keepsake.forgetting.cleaning import clean
+from keepsake.forgetting.service import ERASE, HOLD, PRUNE, Forgetting, Pause
 from keepsake.index import terms
 from keepsake.index.chroma import ChromaIndex
 from keepsake.index.embedder import Embedder
@@ -300,6 +301,7 @@ class Engine:
         lanes = {
             ERASE: Lane(self.forgetting.erase),
             HOLD: Lane(self.forgetting.hold),
+            PRUNE: Lane(self._prune),
             REINDEX: Lane(self._reindex),
             FIX: Lane(self._fix),
         }
@@ -346,6 +348,14 @@ class Engine:
 
     async def _fix(self, _job: Job) -> Done:
         return Done(commit=partial(fix, now=self.clock()))
+
+    async def _prune(self, _job: Job) -> Done:
+        # Its own transaction: what went is told, and a kill between the two only tells less.
+        gone = await self.storage.database.write(clean, self.settings, now=self.clock())
+        for verdict in gone:
+            if self._vectors is not None:
+                self._vectors.drop_one(verdict.fact.user_id, "fact", verdict.fact.id)
+        return Done(result={"facts": [verdict.as_dict() for verdict in gone]})
 
     async def begin_erasure(self, user_id: int, told: dict[str, object] | None = None) -> int | None:
         """As `Forgetting.begin`."""

@@ -159,6 +159,25 @@ class Settings(BaseSettings):
     extraction_window: int = _group("Facts", 12, "Messages the extractor is shown at most.", ge=1, le=100)
     facts_in_prompt: int = _group("Facts", 6, "Facts in the profile.", ge=0, le=100)
 
+    # Forgetting
+    prune_replaced_days: float = _group(
+        "Forgetting",
+        30,
+        "`prune` removes facts that others have taken the place of for so long.",
+        ge=0,
+        le=100_000,
+    )
+    prune_unused_days: float = _group(
+        "Forgetting",
+        90,
+        "Unimportant facts that no answer used for so long expire, and are kept.",
+        ge=0,
+        le=100_000,
+    )
+    prune_unused_importance: float = _group(
+        "Forgetting", 0.3, "Facts of less importance than this are unimportant, 0–1.", ge=0, le=1
+    )
+
     # Log
     log_level: str = _group(
         "Log",

@@ -212,6 +212,17 @@ def verify(
 
 
 @app.command()
+def prune(
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would go.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Clean facts that were replaced long ago, are past their date, or unimportant and unused."""
+    from keepsake.cli import cleaning
+
+    _do(lambda settings: cleaning.prune(settings, dry_run=dry_run, as_json=as_json))
+
+
+@app.command()
 def backup(file: Annotated[Path, typer.Argument(metavar="FILE", show_default=False)]) -> None:
     """Write a consistent copy of memory.db, also beside a running bot."""
     from keepsake.cli import backups

@@ -21,7 +21,7 @@ from keepsake.store.database import Database
 
 log = logging.getLogger(__name__)
 
-ERASE, HOLD = "erase", "hold"
+ERASE, HOLD, PRUNE = "erase", "hold", "prune"
 _POLL_SECONDS = 0.1
 
 Pause = Callable[[int], AbstractAsyncContextManager[None]]
