@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 
 from handlers.cancel import handle_cancel
 from handlers.context import handle_context
+from handlers.delete_me import handle_delete_me, handle_delete_me_press
 from handlers.dispatch import Dispatcher
 from handlers.facts import handle_facts, handle_facts_press
 from handlers.help import help_handler
@@ -33,6 +34,7 @@ COMMANDS: dict[str, Handler] = {
     "context": handle_context,
     "language": handle_language,
     "cancel": handle_cancel,
+    "delete_me": handle_delete_me,
 }
 COMMANDS["help"] = help_handler(COMMANDS)
 # A press goes to the handler of its data's part before the first colon.
@@ -40,6 +42,7 @@ PRESSES: dict[str, Handler] = {
     "language": handle_language_press,
     "search": handle_search_press,
     "facts": handle_facts_press,
+    "delete_me": handle_delete_me_press,
 }
 
 _dispatcher = Dispatcher(COMMANDS, PRESSES)

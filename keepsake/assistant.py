@@ -17,11 +17,14 @@ from typing import Any, Literal, Protocol
 from bot_models.searches import Searches
 from bot_models.user_state import StateManager, UserState
 from keepsake.access import Access
+from keepsake.clock import Clock, system_clock
+from keepsake.forgetting.service import Pause
 from keepsake.llm.account import Account
 from keepsake.llm.client import Turn
 from keepsake.models import AnswerEvent, Fact, ItemKind, Message, Reason
 from keepsake.settings import Settings
 from keepsake.store.storage import Also
+from keepsake.turns import Turns
 
 log = logging.getLogger(__name__)
 
@@ -101,6 +104,14 @@ class Memory(Protocol):
 
     async def set_owner(self, user_id: int | str) -> None: ...
 
+    def while_erasing(self, pause: Pause) -> None: ...
+
+    async def begin_erasure(
+        self, user_id: int | str, told: dict[str, object] | None = None
+    ) -> int | None: ...
+
+    async def erased(self, erasure: int) -> dict[str, object]: ...
+
     async def flush(self) -> None: ...
 
 
@@ -179,6 +190,10 @@ class Chat(Protocol):
     said: Said
 
     @property
+    def receipt_to(self) -> dict[str, object] | None:
+        """Where the front end sends the receipt when nothing else of the person is left; None: it is waited for."""
+
+    @property
     def kind(self) -> Literal["telegram", "terminal"]: ...
 
     async def send(
@@ -248,6 +263,8 @@ class Assistant:
     access: Access
     searches: Searches = field(default_factory=Searches)
     tasks: Tasks = field(default_factory=Tasks)
+    turns: Turns = field(default_factory=Turns)
+    clock: Clock = system_clock
 
     async def finish(self) -> None:
         """Waits for background work of the talking side and of memory."""
@@ -257,10 +274,12 @@ class Assistant:
 
 async def build_assistant(settings: Settings, memory: Memory, model: Model | None) -> Assistant:
     """An assistant over an opened memory; the owner is read from it."""
-    return Assistant(
+    app = Assistant(
         settings=settings,
         memory=memory,
         model=model,
         states=StateManager(settings.users_in_ram, settings.max_messages),
         access=Access(settings, await memory.owner()),
     )
+    memory.while_erasing(app.turns.paused)
+    return app

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -16,11 +17,13 @@ from functools import partial
 from keepsake.accounts import UserAccount
 from keepsake.clock import Clock, system_clock, utc_day
 from keepsake.errors import EmbeddingError
-from keepsake.facts.claims import forget_cached
+from keepsake.facts import claims
 from keepsake.facts.keeper import Extractor, FactKeeper
 from keepsake.facts.sensitive import mask
 from keepsake.facts.signals import is_urgent
-from keepsake.forgetting import erase
+from keepsake.forgetting.cleaning import clean
+from keepsake.forgetting.service import ERASE, HOLD, PRUNE, Forgetting, Pause
+from keepsake.index import terms
 from keepsake.index.chroma import ChromaIndex
 from keepsake.index.embedder import Embedder
 from keepsake.index.terms import analyse
@@ -29,9 +32,11 @@ from keepsake.jobs import Done, JobRunner, Lane
 from keepsake.llm.account import on_account
 from keepsake.locales import translate
 from keepsake.models import AnswerEvent, Fact, FactChange, ItemKind, Job, Message
+from keepsake.portability.backup import tidy
 from keepsake.prompt.block import BlockParts, is_cut, render
 from keepsake.prompt.budget import fit
 from keepsake.prompt.request import block_tokens
+from keepsake.recall import question as questions
 from keepsake.recall.floor import calibration
 from keepsake.recall.question import Question
 from keepsake.recall.rerank import Reranker, Reranking
@@ -45,7 +50,7 @@ from keepsake.verify import fix
 
 log = logging.getLogger(__name__)
 
-ERASE, REINDEX, FIX = "erase", "reindex", "fix"
+REINDEX, FIX = "reindex", "fix"
 ASKS_A_MODEL = (EXTRACT,)  # jobs that wait for a model, and catch up when it is back
 _EXTRACTIONS_AT_ONCE = 2
 _HISTORY = 4  # turns before a question that help to understand it
@@ -80,11 +85,21 @@ class Engine:
         self.storage = storage
         self.clock = clock
         self._forgotten: Sequence[Callable[[int], None]] = ()
+        self._pauses: Sequence[Pause] = ()
         self._parts = parts
         self._vectors = self._make_vectors(parts, clock)
         self._calibration = calibration(parts.embedder.name if parts.embedder else None)
         self._facts = FactKeeper(settings, storage, self._vectors, self._calibration.scale)
         self._recall = self._make_recall(self._vectors)
+        self.forgetting = Forgetting(
+            storage.database,
+            parts.chroma,
+            settings.data_dir,
+            clock,
+            stop=self._stop_jobs,
+            drop=self._drop_from_ram,
+            pause=self._pause,
+        )
         self._runner = None if read_only else JobRunner(storage.database, self._lanes(), clock)
 
     def _make_vectors(self, parts: Parts, clock: Clock) -> VectorMemoryStorage | None:
@@ -107,10 +122,12 @@ class Engine:
         *,
         clock: Clock = system_clock,
         forgotten: Sequence[Callable[[int], None]] = (),
+        pauses: Sequence[Pause] = (),
     ) -> Engine:
         """Opens the folder for reading and writing and starts the background work. The caller holds its lock.
 
-        `forgotten` are told of every erased user, to drop what RAM holds.
+        `forgotten` are told of every erased user, to drop what RAM holds; `pauses` keep front ends from handling what
+        a user says while they are erased.
         """
         storage = await SQLiteMemoryStorage.open(
             settings.database_path,
@@ -123,9 +140,11 @@ class Engine:
             clock=clock,
         )
         engine = cls(settings, storage, parts, clock, read_only=False)
-        engine._forgotten = forgotten
+        engine._forgotten, engine._pauses = forgotten, pauses
         if engine._vectors is not None:
             await engine._vectors.prepare()
+        await engine.forgetting.replay()
+        await asyncio.to_thread(tidy, settings.database_path)
         if parts.reranker is not None:
             parts.reranker.prepare()
         assert engine._runner is not None
@@ -308,7 +327,9 @@ class Engine:
 
     def _lanes(self) -> dict[str, Lane]:
         lanes: dict[str, Lane] = {
-            ERASE: Lane(self._erase),
+            ERASE: Lane(self.forgetting.erase),
+            HOLD: Lane(self.forgetting.hold),
+            PRUNE: Lane(self._prune),
             REINDEX: Lane(self._reindex),
             FIX: Lane(self._fix),
             EXPIRE: Lane(self._facts.expire),
@@ -351,25 +372,38 @@ class Engine:
     async def _fix(self, _job: Job) -> Done:
         return Done(commit=partial(fix, now=self.clock()))
 
-    async def _erase(self, job: Job) -> Done:
-        assert job.user_id is not None and self._runner is not None
-        await self._runner.quiesce(job.user_id)
-        self._drop_from_ram(job.user_id)
-        receipt = await erase.erase_user(
-            db=self.storage.database,
-            chroma=self._parts.chroma,
-            data_dir=self.settings.data_dir,
-            user_id=job.user_id,
-            now=self.clock(),
-        )
-        self._drop_from_ram(job.user_id)
-        return Done(result=receipt.as_dict() if receipt else {})
+    async def _prune(self, _job: Job) -> Done:
+        # Its own transaction: what went is told, and a kill between the two only tells less.
+        gone = await self.storage.database.write(clean, self.settings, now=self.clock())
+        for verdict in gone:
+            if self._vectors is not None:
+                self._vectors.drop_one(verdict.fact.user_id, "fact", verdict.fact.id)
+        return Done(result={"facts": [verdict.as_dict() for verdict in gone]})
+
+    async def begin_erasure(self, user_id: int, told: dict[str, object] | None = None) -> int | None:
+        """As `Forgetting.begin`."""
+        job_id = await self.forgetting.begin(user_id, told)
+        self._wake()
+        return job_id
+
+    async def _stop_jobs(self, user_id: int) -> None:
+        if self._runner is not None:
+            await self._runner.quiesce(user_id)
+
+    @asynccontextmanager
+    async def _pause(self, user_id: int) -> AsyncIterator[None]:
+        async with AsyncExitStack() as paused:
+            for pause in self._pauses:
+                await paused.enter_async_context(pause(user_id))
+            yield
 
     def _drop_from_ram(self, user_id: int) -> None:
         self._recall.drop(user_id)
         if self._vectors is not None:
             self._vectors.drop(user_id)
             self._vectors.embedder.forget_cached()
-        forget_cached()
+        claims.forget_cached()
+        terms.forget_cached()
+        questions.forget_cached()
         for tell in self._forgotten:
             tell(user_id)

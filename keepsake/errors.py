@@ -5,6 +5,7 @@
     ├── DataDirError          the data folder cannot be read or written     (exit 2)
     │   └── FolderHeld        another program holds it                      (exit 3)
     ├── DatabaseError         memory.db is foreign, newer or damaged        (exit 2)
+    ├── ErasureHeld           a legal hold stands: the person may not be erased
     ├── EmbeddingError        the embedding model cannot be had
     ├── RerankerError         the reranker cannot be had; recall goes on without it
     ├── VectorIndexError      the vector index did not answer; exact search does
@@ -52,6 +53,10 @@ class DatabaseError(KeepsakeError):
     """memory.db is not ours, is newer than this program, or is damaged."""
 
     exit_status = 2
+
+
+class ErasureHeld(KeepsakeError):
+    """A legal hold stands against erasing this person."""
 
 
 class EmbeddingError(KeepsakeError):

@@ -20,7 +20,9 @@ log = logging.getLogger(__name__)
 POLL_SECONDS = 0.5  # how soon a job that another process put into the database is seen
 _FIRST_RETRY_SECONDS = 5.0
 _LAST_RETRY_SECONDS = 600.0
-_REPLY = "reply"  # in a payload: somebody waits for the result
+_REPLY = "reply"  # in a payload: somebody waits for the result, and for the error
+_KEEP = "keep"  # somebody asks for the result later: it is tried until it is done
+_RESULTS_KEPT_SECONDS = 7 * 86_400
 
 Commit = Callable[[sqlite3.Connection], object]
 
@@ -68,6 +70,8 @@ class JobRunner:
 
     async def start(self) -> None:
         await self._database.write(jobs.requeue_running, self._now())
+        unclaimed = self._now() - _RESULTS_KEPT_SECONDS * 1_000_000
+        await self._database.write(jobs.drop_results_before, unclaimed)
         self._dispatcher = asyncio.create_task(self._dispatch(), name="jobs")
 
     def wake(self) -> None:
@@ -156,7 +160,7 @@ class JobRunner:
             raise JobGone(f"job {job.id} is gone")
         if done.commit is not None:
             done.commit(connection)
-        if job.payload.get(_REPLY):
+        if job.payload.get(_REPLY) or job.payload.get(_KEEP):
             jobs.finish_with(connection, job.id, "done", done.result)
         else:
             jobs.finish(connection, job.id)

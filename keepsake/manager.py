@@ -13,6 +13,7 @@ from keepsake.clock import Clock, system_clock
 from keepsake.engine import Engine, Parts, Recalled
 from keepsake.facts.extract import extract
 from keepsake.facts.keeper import Extractor
+from keepsake.forgetting.service import Pause
 from keepsake.index.chroma import ChromaIndex
 from keepsake.index.cross_encoder import open_reranker
 from keepsake.index.embedder import Embedder, open_embedder
@@ -67,6 +68,7 @@ class MemoryManager:
         self._clock = clock
         self._lock = lock
         self._forgotten: list[Callable[[int], None]] = []
+        self._pauses: list[Pause] = []
         self._engine: Engine | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._opening = asyncio.Lock()
@@ -96,7 +98,9 @@ class MemoryManager:
             self._lock = lock
         try:
             parts = self._parts(settings)
-            return await Engine.open(settings, parts, clock=self._clock, forgotten=self._forgotten)
+            return await Engine.open(
+                settings, parts, clock=self._clock, forgotten=self._forgotten, pauses=self._pauses
+            )
         except BaseException:
             self._release()
             raise
@@ -247,6 +251,21 @@ class MemoryManager:
     def when_forgotten(self, tell: Callable[[int], None]) -> None:
         """Has `tell` called with the id of every person who is erased, to drop what RAM holds of them."""
         self._forgotten.append(tell)
+
+    def while_erasing(self, pause: Pause) -> None:
+        """Has the context `pause(user_id)` entered around every erasure, to keep back what the person says then."""
+        self._pauses.append(pause)
+
+    async def begin_erasure(self, user_id: int | str, told: dict[str, object] | None = None) -> int | None:
+        """Queues the erasure of all that is held about a user; its number, None where it waits already.
+
+        `told`: where a front end sends the receipt. Raises ErasureHeld where a legal hold stands.
+        """
+        return await (await self.engine()).begin_erasure(checked_user(user_id), told)
+
+    async def erased(self, erasure: int) -> dict[str, object]:
+        """The receipt of an erasure, once it is done; empty where nothing was held."""
+        return await (await self.engine()).forgetting.result(erasure)
 
     async def get_memory_stats(self, user_id: int | str) -> dict[str, object]:
         """Counts of what is held for a user: sessions, messages, facts, vectors."""

@@ -230,6 +230,25 @@ class Settings(BaseSettings):
         takes="2 numbers above 0, separated by commas",
     )
 
+    # Forgetting
+    prune_replaced_days: float = _group(
+        "Forgetting",
+        30,
+        "`prune` removes facts that others have taken the place of for so long.",
+        ge=0,
+        le=100_000,
+    )
+    prune_unused_days: float = _group(
+        "Forgetting",
+        90,
+        "Unimportant facts that no answer used for so long expire, and are kept.",
+        ge=0,
+        le=100_000,
+    )
+    prune_unused_importance: float = _group(
+        "Forgetting", 0.3, "Facts of less importance than this are unimportant, 0–1.", ge=0, le=1
+    )
+
     # Log
     log_level: str = _group(
         "Log",

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
 
 from keepsake.cli.out import (
     DONE,
@@ -18,7 +20,8 @@ from keepsake.cli.out import (
     say_json,
 )
 from keepsake.engine import Engine
-from keepsake.errors import KeepsakeError
+from keepsake.errors import KeepsakeError, SettingError
+from keepsake.forgetting.ledger import Ledger
 from keepsake.index.cross_encoder import open_reranker
 from keepsake.index.embedder import open_embedder
 from keepsake.recall.question import Question
@@ -111,6 +114,22 @@ async def check(settings: Settings) -> list[Check]:
     return await asyncio.to_thread(
         verify_folder, settings.database_path, settings.data_dir, with_vectors=with_vectors
     )
+
+
+async def verify_receipt(settings: Settings, path: Path) -> int:
+    """Says whether a receipt, as `erase` prints it, is one of this folder's ledger."""
+    try:
+        receipt = json.loads(await asyncio.to_thread(path.read_bytes))
+    except OSError as error:
+        raise SettingError(f"{path} cannot be read ({error.strerror})") from error
+    except ValueError:  # no UTF-8, no JSON
+        receipt = None
+    fault = await asyncio.to_thread(Ledger(settings.data_dir).fault_of, receipt)
+    if fault is not None:
+        remark(f"not genuine: {fault}")
+        return SOMETHING_OFF
+    say(f"genuine: erasure no. {receipt['seq']}, {receipt['at']}")
+    return DONE
 
 
 def show_checks(checks: list[Check], *, as_json: bool) -> int:

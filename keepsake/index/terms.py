@@ -76,6 +76,11 @@ def says_something(text: str) -> bool:
     return bool(_split(text)[0])
 
 
+def forget_cached() -> None:
+    """Drops the words that RAM holds: they may be those of somebody who is erased."""
+    _word.cache_clear()
+
+
 def _split(text: str) -> tuple[list[str], list[str]]:
     """Terms of words that mean something, and those of stop words; at most MAX_TERMS of each."""
     if not text.isascii():

@@ -35,6 +35,7 @@ command-search = look for something in memory: /search WORDS
 command-context = what the model is given about you
 command-language = choose the language
 command-cancel = stop the answer that is being written
+command-delete_me = have everything about you forgotten
 command-exit = leave the chat
 
 ## Answers to commands
@@ -101,6 +102,25 @@ assistant = me
 language-question = Which language shall I use?
 language-name = English
 language-set = From now on I write in English.
+delete-me-asks =
+    This erases all that I hold about you: { $held }, with vectors, summaries, settings and all else that was made from them.
+    I cannot reach: Telegram’s own copy of this chat, what the model’s provider keeps of its requests, the system journal, and backups made before.
+    It cannot be undone. The button works for { $minutes } minutes.
+delete-me-yes = Yes, erase everything
+delete-me-no = No, keep it
+delete-me-kept = Nothing was erased.
+delete-me-late = That was too long ago. Send /delete_me again if you still want it.
+delete-me-begun = Erasing… the receipt follows.
+delete-me-held = Whoever runs this bot has to keep your data for legal reasons at present, so it cannot be erased now. Please ask them.
+delete-me-nothing = Nothing was held about you any more.
+delete-me-done =
+    Everything about you is erased.
+    Receipt no. { $seq }, SHA-256 { $sha256 }
+delete-me-left =
+    { $count ->
+        [one] { $count } byte could not be removed; whoever runs this bot finds in the receipt where.
+       *[other] { $count } bytes could not be removed; whoever runs this bot finds in the receipt where.
+    }
 unknown-command = I do not know /{ $name }. /help lists what I know.
 button-stale = That button is no longer in use.
 

@@ -1,7 +1,7 @@
 """Rows of `jobs`: the one durable queue. Every function is a step inside a transaction of `Database`.
 
 A job is `waiting` until its time comes, `running` while somebody works on it, and gone when it is done; only
-jobs that somebody waits for (`keep_result`) stay as `done` or `failed` with their result.
+jobs that somebody waits for stay as `done` or `failed` with their result.
 """
 
 from __future__ import annotations
@@ -9,8 +9,20 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
 
 from keepsake.models import Job
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A job whose result is told to whom `to` names, in the words of whoever queued it."""
+
+    job_id: int
+    state: str
+    to: dict[str, Any]
+    result: dict[str, Any]
 
 
 def enqueue(
@@ -126,6 +138,16 @@ def due_kinds(connection: sqlite3.Connection, kinds: Collection[str], now: int) 
         (*kinds, now),
     )
     return [row[0] for row in rows]
+
+
+def told_later(connection: sqlite3.Connection, kind: str) -> list[Told]:
+    """Jobs of this kind whose result is to be told to somebody, done or not."""
+    rows = connection.execute(
+        "SELECT id, state, json_extract(payload, '$.told'), result FROM jobs"
+        " WHERE kind = ? AND json_extract(payload, '$.told') IS NOT NULL ORDER BY id",
+        (kind,),
+    )
+    return [Told(row[0], row[1], json.loads(row[2]), json.loads(row[3] or "{}")) for row in rows]
 
 
 def result(connection: sqlite3.Connection, job_id: int) -> tuple[str, dict[str, object]] | None:

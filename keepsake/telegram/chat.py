@@ -52,6 +52,14 @@ class TelegramChat:
         self.was_stopped = False
         self.pressed: int | None = None  # Telegram's number of the message whose button was pressed
 
+    @property
+    def receipt_to(self) -> dict[str, object]:
+        return {
+            "chat_id": self._to.chat_id,
+            "thread_id": self._to.thread_id,
+            "language": self.language,
+        }
+
     async def send(
         self,
         text: str,

@@ -111,6 +111,10 @@ class Outbox:
             if letter.name != outbox.PREVIEW:
                 self._previews.pop(update_id, None)
 
+    def forget_preview(self, update_id: int) -> None:
+        """Drops what RAM still holds of an answer that never came."""
+        self._previews.pop(update_id, None)
+
     async def close(self) -> None:
         """Waits for calls in flight, to know how they ended. The library's timeouts bound them."""
         while self._flying:

@@ -18,6 +18,7 @@ class TerminalChat:
     """One person at a terminal or behind a pipe. `closed`: nobody reads the output any more."""
 
     kind: Literal["terminal"] = "terminal"
+    receipt_to: dict[str, object] | None = None  # it is waited for
 
     def __init__(self, user_id: int, language: str, out: TextIO, notes: TextIO) -> None:
         self.user_id = user_id

@@ -12,6 +12,7 @@ from typing import Any, Literal
 from bot_models.user_state import StateManager, UserState
 from keepsake.access import Access
 from keepsake.assistant import Assistant, Button, Said
+from keepsake.forgetting.service import Pause
 from keepsake.llm.client import Turn
 from keepsake.models import AnswerEvent, Fact, ItemKind, Message, Reason, Spent
 from keepsake.settings import load_settings
@@ -48,6 +49,8 @@ class FakeMemory:
         self.the_owner: int | None = None
         self.loads: list[int] = []
         self.flushed = 0
+        self.pauses: list[Pause] = []
+        self.erasures: list[tuple[int, dict[str, object] | None]] = []
         self.floor = 0.0
         self.tokens_estimated = 0
         self.daily_tokens = 0
@@ -175,6 +178,18 @@ class FakeMemory:
     async def set_owner(self, user_id: int | str) -> None:
         self.the_owner = int(user_id)
 
+    def while_erasing(self, pause: Pause) -> None:
+        self.pauses.append(pause)
+
+    async def begin_erasure(self, user_id: int | str, told: dict[str, object] | None = None) -> int | None:
+        self._fail()
+        self.erasures.append((int(user_id), told))
+        self.messages = [message for message in self.messages if message.user_id != int(user_id)]
+        return len(self.erasures)
+
+    async def erased(self, erasure: int) -> dict[str, object]:
+        return {"seq": erasure, "sha256": "ab12", "left": 0}
+
     async def flush(self) -> None:
         self.flushed += 1
 
@@ -229,6 +244,7 @@ class RecordingChat:
     """Keeps what it was told to show."""
 
     kind: Literal["telegram", "terminal"]
+    receipt_to: dict[str, object] | None = None
 
     def __init__(self, user_id: int = 7, kind: Literal["telegram", "terminal"] = "telegram") -> None:
         self.user_id = user_id

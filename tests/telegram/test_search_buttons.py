@@ -6,7 +6,7 @@ from typing import Any
 
 from handlers.search import SHOWN
 from keepsake.cli import talk
-from keepsake.engine import ERASE
+from keepsake.forgetting.service import ERASE
 from keepsake.locales import translate
 from keepsake.manager import MemoryManager
 from keepsake.settings import load_settings
