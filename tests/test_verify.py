@@ -68,7 +68,7 @@ def test_a_healthy_database_is_clean(database: sqlite3.Connection, tmp_path: Pat
     assert off(tmp_path) == {}
     with closing(connect_reader(tmp_path / "memory.db")) as connection:
         names = [check.check for check in verify(connection, tmp_path)]
-    assert len(names) == len(set(names)) == 12
+    assert len(names) == len(set(names)) == 13
 
 
 DAMAGE = {
