@@ -347,6 +347,7 @@ class Engine:
         return Done(result={"users": len(everybody) or 1})
 
     async def _fix(self, _job: Job) -> Done:
+        await asyncio.to_thread(self.forgetting.ledger.close_key)
         return Done(commit=partial(fix, now=self.clock()))
 
     async def _prune(self, _job: Job) -> Done:
