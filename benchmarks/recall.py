@@ -26,8 +26,8 @@ from typing import Any
 
 from benchmarks.measure import quantile, settings_for
 from keepsake.manager import HybridMemoryManager
+from keepsake.recall import by_words
 from keepsake.recall.question import Question, understand
-from keepsake.recall.ranking import rank
 
 _CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop"}
 _DEPTHS = (5, 10)
@@ -107,13 +107,13 @@ async def answers(memory: HybridMemoryManager, question: Asked) -> dict[str, lis
     near = await vectors.nearest(question.user_id, query, 1_000_000)
     cosines = {item: cosine for (kind, item), cosine in near if kind == "message"}
     asked = understand(Question(question.user_id, question.text), [])
-    words, _, _ = await database.read(engine._recall._keyword_route, question.user_id, asked, set())
+    words = (await database.read(by_words.search, question.user_id, asked, 10, ())).shares
     both = {item: cosine + 0.4 * words.get(item, 0.0) for item, cosine in cosines.items()}
     return {
         "keepsake": [message.id for message, _ in found],
-        "cosine": [item for item, _ in rank(cosines)[:10]],
-        "BM25": [item for item, _ in rank(words)[:10]],
-        "cosine + 0.4 BM25": [item for item, _ in rank(both)[:10]],
+        "cosine": sorted(cosines, key=cosines.__getitem__, reverse=True)[:10],
+        "BM25": [*words][:10],
+        "cosine + 0.4 BM25": sorted(both, key=both.__getitem__, reverse=True)[:10],
     }
 
 

@@ -14,12 +14,14 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, Protocol
 
+from bot_models.searches import Searches
 from bot_models.user_state import StateManager, UserState
 from keepsake.access import Access
 from keepsake.clock import Clock, system_clock
 from keepsake.forgetting.service import Pause
+from keepsake.llm.account import Account
 from keepsake.llm.client import Turn
-from keepsake.models import AnswerEvent, Fact, ItemKind, Message
+from keepsake.models import AnswerEvent, Fact, ItemKind, Message, Reason
 from keepsake.settings import Settings
 from keepsake.store.storage import Also
 from keepsake.turns import Turns
@@ -78,13 +80,21 @@ class Memory(Protocol):
         self, user_id: int | str, query: str, limit: int = 5, *, before: int | None = None
     ) -> list[tuple[Message, float]]: ...
 
+    async def get_messages(self, user_id: int | str, ids: Sequence[int]) -> list[Message]: ...
+
     async def get_memory_stats(self, user_id: int | str) -> dict[str, Any]: ...
 
     async def get_totals(self) -> dict[str, int]: ...
 
     async def get_facts(self, user_id: int | str) -> list[Fact]: ...
 
+    async def remember(self, user_id: int | str, text: str) -> Fact | None: ...
+
+    async def why(self, user_id: int | str) -> list[Reason] | None: ...
+
     async def record_answer(self, event: AnswerEvent) -> None: ...
+
+    def account(self, user_id: int | str) -> Account: ...
 
     async def language(self, user_id: int | str) -> str | None: ...
 
@@ -116,10 +126,16 @@ class TokenUsage(Protocol):
 
 
 class AnswerStream(Protocol):
-    """Pieces of an answer as they come; `text` is what has come so far, `usage` is filled at the end."""
+    """Pieces of an answer as they come; `text` is what has come so far, `usage` is filled at the end.
+
+    `model` is the name of the model that was asked last, "" before any was.
+    """
 
     @property
     def text(self) -> str: ...
+
+    @property
+    def model(self) -> str: ...
 
     @property
     def usage(self) -> TokenUsage: ...
@@ -141,10 +157,14 @@ class Model(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Button:
-    """Something to press. `data`, at most 64 bytes as in Telegram, begins with its handler's name."""
+    """Something to press. `data`, at most 64 bytes as in Telegram, begins with its handler's name.
+
+    `beside`: it stands in one row with the button before it, where the front end has rows.
+    """
 
     label: str
     data: str
+    beside: bool = False
 
 
 @dataclass(slots=True)
@@ -176,8 +196,19 @@ class Chat(Protocol):
     @property
     def kind(self) -> Literal["telegram", "terminal"]: ...
 
-    async def send(self, text: str, buttons: Sequence[Button] = ()) -> None:
-        """Shows plain text, whole, whatever its length."""
+    async def send(
+        self,
+        text: str,
+        buttons: Sequence[Button] = (),
+        *,
+        bold: Sequence[tuple[int, int]] = (),
+        in_place: bool = False,
+    ) -> None:
+        """Shows plain text, whole, whatever its length.
+
+        `bold`: characters, from and to, that stand out where the front end can. `in_place`: after a press, in the
+        place of the message that was pressed, where the front end can.
+        """
 
     async def note(self, text: str) -> None:
         """Says something beside the conversation."""
@@ -230,6 +261,7 @@ class Assistant:
     model: Model | None
     states: StateManager
     access: Access
+    searches: Searches = field(default_factory=Searches)
     tasks: Tasks = field(default_factory=Tasks)
     turns: Turns = field(default_factory=Turns)
     clock: Clock = system_clock

@@ -11,18 +11,20 @@ import logging
 import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Protocol
+from itertools import groupby
 
-from keepsake.clock import Clock, system_clock
-from keepsake.errors import EmbeddingError, ModelAnswerInvalid
-from keepsake.facts import profile
-from keepsake.facts.asking import conversation_tokens
-from keepsake.facts.extract import Extraction
-from keepsake.facts.window import fit_window
+from keepsake.accounts import UserAccount
+from keepsake.clock import Clock, system_clock, utc_day
+from keepsake.errors import EmbeddingError
+from keepsake.facts import claims
+from keepsake.facts.keeper import Extractor, FactKeeper
+from keepsake.facts.sensitive import mask
+from keepsake.facts.signals import is_urgent
 from keepsake.forgetting.cleaning import clean
+from keepsake.forgetting.prune import Verdict
 from keepsake.forgetting.service import ERASE, HOLD, PRUNE, Forgetting, Pause
 from keepsake.index import terms
 from keepsake.index.chroma import ChromaIndex
@@ -30,28 +32,29 @@ from keepsake.index.embedder import Embedder
 from keepsake.index.terms import analyse
 from keepsake.index.vector_storage import VectorMemoryStorage
 from keepsake.jobs import Done, JobRunner, Lane
+from keepsake.llm.account import on_account
 from keepsake.locales import translate
-from keepsake.models import AnswerEvent, Fact, ItemKind, Job, Message
+from keepsake.models import AnswerEvent, Fact, FactChange, ItemKind, Job, Message
 from keepsake.portability.backup import tidy
-from keepsake.prompt import tokens
 from keepsake.prompt.block import BlockParts, is_cut, render
 from keepsake.prompt.budget import fit
 from keepsake.prompt.request import block_tokens
 from keepsake.recall import question as questions
 from keepsake.recall.floor import calibration
 from keepsake.recall.question import Question
+from keepsake.recall.rerank import Reranker, Reranking
 from keepsake.recall.search import Recall
 from keepsake.settings import Settings
-from keepsake.store import embeddings, users
-from keepsake.store import facts as fact_rows
+from keepsake.store import embeddings, usage, users
 from keepsake.store.database import Database
 from keepsake.store.messages import NewMessage
-from keepsake.store.storage import CHROMA, EMBED, EXTRACT, Also, SQLiteMemoryStorage
+from keepsake.store.storage import CHROMA, EMBED, EXPIRE, EXTRACT, IDLE, UNINDEX, Also, SQLiteMemoryStorage
 from keepsake.verify import fix
 
 log = logging.getLogger(__name__)
 
 REINDEX, FIX = "reindex", "fix"
+ASKS_A_MODEL = (EXTRACT,)  # jobs that wait for a model, and catch up when it is back
 _EXTRACTIONS_AT_ONCE = 2
 _HISTORY = 4  # turns before a question that help to understand it
 
@@ -65,12 +68,6 @@ class Recalled:
     found: tuple[tuple[Message, float], ...]
 
 
-class Extractor(Protocol):
-    """Draws facts from a window of messages (keepsake.facts.extract). Raises ModelError."""
-
-    def __call__(self, window: Sequence[Message], *, now: datetime) -> Awaitable[Extraction]: ...
-
-
 @dataclass(frozen=True, slots=True)
 class Parts:
     """What an engine is built from, besides its settings. None: it does without."""
@@ -78,6 +75,7 @@ class Parts:
     embedder: Embedder | None = None
     chroma: ChromaIndex | None = None
     extractor: Extractor | None = None
+    reranker: Reranker | None = None
 
 
 class Engine:
@@ -94,12 +92,8 @@ class Engine:
         self._parts = parts
         self._vectors = self._make_vectors(parts, clock)
         self._calibration = calibration(parts.embedder.name if parts.embedder else None)
-        self._recall = Recall(
-            storage.database,
-            self._vectors,
-            scale=self._calibration.scale,
-            candidates=settings.recall_candidates,
-        )
+        self._facts = FactKeeper(settings, storage, self._vectors, self._calibration.scale)
+        self._recall = self._make_recall(self._vectors)
         self.forgetting = Forgetting(
             storage.database,
             parts.chroma,
@@ -143,6 +137,8 @@ class Engine:
             analyse=analyse,
             session_gap=timedelta(minutes=settings.session_gap_minutes),
             extraction_every=settings.fact_extraction_every,
+            extraction_idle=timedelta(minutes=settings.extraction_idle_minutes),
+            urgent=partial(is_urgent, long_message=settings.long_message),
             with_vectors=parts.embedder is not None,
             clock=clock,
         )
@@ -152,19 +148,28 @@ class Engine:
             await engine._vectors.prepare()
         await engine.forgetting.replay()
         await asyncio.to_thread(tidy, settings.database_path)
+        if parts.reranker is not None:
+            parts.reranker.prepare()
         assert engine._runner is not None
+        await storage.database.write(engine._facts.expire_now)
         await engine._runner.start()
+        engine.catch_up()  # a setting that something waited for may be another now
         return engine
 
     @classmethod
     async def open_reader(
-        cls, settings: Settings, *, embedder: Embedder | None = None, clock: Clock = system_clock
+        cls,
+        settings: Settings,
+        *,
+        embedder: Embedder | None = None,
+        reranker: Reranker | None = None,
+        clock: Clock = system_clock,
     ) -> Engine:
         """Opens memory.db read-only. Recall is by keyword, and by exact search where an embedder is given."""
         storage = SQLiteMemoryStorage(
             await Database.open_reader(settings.database_path), analyse=analyse, clock=clock
         )
-        return cls(settings, storage, Parts(embedder), clock, read_only=True)
+        return cls(settings, storage, Parts(embedder, reranker=reranker), clock, read_only=True)
 
     async def close(self) -> None:
         if self._runner is not None:
@@ -214,14 +219,15 @@ class Engine:
             return await self._recall.search(question, limit, floor)
         except EmbeddingError as error:
             log.warning("recall by keyword only: %s", error)
-            return await self._keyword_recall().search(question, limit, floor)
+            return await self._recall.search(question, limit, floor, by_meaning=False)
 
-    def _keyword_recall(self) -> Recall:
+    def _make_recall(self, vectors: VectorMemoryStorage | None) -> Recall:
         return Recall(
             self.storage.database,
-            None,
+            vectors,
             scale=self._calibration.scale,
             candidates=self.settings.recall_candidates,
+            reranking=Reranking(self._parts.reranker, self.settings.reranker_candidates),
         )
 
     @property
@@ -237,14 +243,15 @@ class Engine:
         stm_size: int | None = None,
         ltm_size: int | None = None,
         before: int | None = None,
+        now: datetime | None = None,
     ) -> Recalled:
-        """The context block for a question, with what stands in it."""
+        """The context block for a question, with what stands in it. `now`: default the clock's."""
         stm_size = self.settings.stm_size if stm_size is None else stm_size
         ltm_size = self.settings.ltm_size if ltm_size is None else ltm_size
         recent = await self.storage.last_messages(user_id, stm_size + ltm_size, before)
         stm = recent[-stm_size:] if stm_size else []
         ltm = recent[: len(recent) - len(stm)]
-        facts = profile.select(await self.storage.facts(user_id), self.settings.facts_in_prompt)
+        facts = await self._facts.profile(user_id, query, now or self.clock())
         question = Question(
             user_id,
             query,
@@ -262,7 +269,8 @@ class Engine:
         recalled = {message.id for message, _ in found}
         ltm = [message for message in ltm if message.id not in recalled]
         language = await self.storage.language(user_id) or self.settings.default_language
-        everything = BlockParts(facts=facts, stm=stm, ltm=ltm, rag=found)
+        masked = [(replace(message, content=mask(message.content)), score) for message, score in found]
+        everything = BlockParts(facts=[fact for fact, _ in facts], stm=stm, ltm=ltm, rag=masked)
         say = partial(translate, language)
 
         def fitted() -> tuple[BlockParts, str]:
@@ -271,12 +279,24 @@ class Engine:
             return parts, render(parts, say)
 
         parts, block = await asyncio.to_thread(fitted)  # messages may be megabytes
-        memories: list[tuple[ItemKind, int, float]] = [("fact", fact.id, 1.0) for fact in parts.facts]
+        shown = {fact.id for fact in parts.facts}
+        memories: list[tuple[ItemKind, int, float]] = [
+            ("fact", fact.id, round(score, 4)) for fact, score in facts if fact.id in shown
+        ]
         memories += [("message", message.id, round(score, 4)) for message, score in parts.rag]
         return Recalled(block, tuple(memories), tuple(found))
 
+    async def remember(self, user_id: int, text: str) -> Fact | None:
+        """Stores what the user asks to be remembered; None for a secret, which is never stored."""
+        fact = await self._facts.remember(user_id, text)
+        self._wake()
+        return fact
+
     async def facts(self, user_id: int, *, all_statuses: bool = False) -> list[Fact]:
         return await self.storage.facts(user_id, all_statuses=all_statuses)
+
+    async def fact_history(self, user_id: int) -> list[FactChange]:
+        return await self.storage.fact_history(user_id)
 
     async def stats(self, user_id: int) -> dict[str, object]:
         """Counts of what is held for a user (contract.md, get_memory_stats)."""
@@ -284,12 +304,23 @@ class Engine:
         embedder = self._parts.embedder
         model = embedder.name if embedder else None
         vectors = await self.storage.database.read(embeddings.count, user_id, model) if model else 0
+        tokens_used = await self.storage.database.read(usage.counts, utc_day(self.clock()), user_id)
         return {
             **counts,
             "hybrid_mode": embedder is not None,
             "vector_documents": vectors,
             "vector_model": model,
+            "tokens_today": tokens_used.day,
+            "tokens_this_month": tokens_used.month,
+            "tokens_estimated": tokens_used.month_estimated,
+            "daily_tokens": self.settings.daily_tokens,
         }
+
+    async def totals(self) -> dict[str, int]:
+        """Counts over everybody: people, messages, facts, and tokens of today and of this month."""
+        used = await self.storage.database.read(usage.counts, utc_day(self.clock()))
+        counts = await self.storage.totals()
+        return {**counts, "tokens_today": used.day, "tokens_this_month": used.month}
 
     # Background work
 
@@ -298,44 +329,39 @@ class Engine:
             self._runner.wake()
 
     def _lanes(self) -> dict[str, Lane]:
-        lanes = {
+        lanes: dict[str, Lane] = {
             ERASE: Lane(self.forgetting.erase),
             HOLD: Lane(self.forgetting.hold),
             PRUNE: Lane(self._prune),
             REINDEX: Lane(self._reindex),
             FIX: Lane(self._fix),
+            EXPIRE: Lane(self._facts.expire),
+            IDLE: Lane(self._facts.idle),
         }
         if self._vectors is not None:
             lanes[EMBED] = Lane(self._vectors.embed)
+            lanes[UNINDEX] = Lane(self._vectors.unindex)
             if self._parts.chroma is not None:
                 lanes[CHROMA] = Lane(self._vectors.fill_chroma)
         if self._parts.extractor is not None:
-            lanes[EXTRACT] = Lane(partial(self._extract, self._parts.extractor), _EXTRACTIONS_AT_ONCE)
-        return lanes
+            lanes[EXTRACT] = Lane(partial(self._facts.extract, self._parts.extractor), _EXTRACTIONS_AT_ONCE)
+        return {
+            kind: Lane(partial(self._charged, lane.handler), lane.at_once) for kind, lane in lanes.items()
+        }
 
-    async def _extract(self, extractor: Extractor, job: Job) -> Done:
-        assert job.user_id is not None
-        user_id = job.user_id
-        size, count = self.settings.extraction_window, tokens.estimate
-        cursor = await self.storage.database.read(fact_rows.cursor, user_id)
-        found, _ = await self.storage.extraction_window(user_id, size)
-        room = conversation_tokens(self.settings.context_tokens, count)
-        window = fit_window(found, cursor=cursor, most=size, tokens=room, count=count)
-        if not window:
-            return Done()
-        read_to = window[-1].id
-        try:
-            extraction = await extractor(window, now=self.clock())
-        except ModelAnswerInvalid as error:
-            log.warning("extraction: %s; the same messages are looked at again with the next ones", error)
-            return Done()
-        if extraction.refused:
-            log.debug("extraction: %d facts, refused: %s", len(extraction.drafts), dict(extraction.refused))
+    def account(self, user_id: int) -> UserAccount:
+        """Counts what models are asked for a user (keepsake.llm.account)."""
+        return UserAccount(self.storage.database, user_id, daily=self.settings.daily_tokens, clock=self.clock)
 
-        def commit(connection: sqlite3.Connection) -> None:
-            self.storage.store_extracted(connection, user_id, extraction.drafts, read_to)
+    def catch_up(self) -> None:
+        """A model answers again: what was put off because it did not is due."""
+        if self._runner is not None:
+            for kind in ASKS_A_MODEL:
+                self._runner.hurry(kind)
 
-        return Done(commit)
+    async def _charged(self, handler: Callable[[Job], Awaitable[Done]], job: Job) -> Done:
+        with on_account(self.account(job.user_id) if job.user_id is not None else None):
+            return await handler(job)
 
     async def _reindex(self, job: Job) -> Done:
         everybody = await self.storage.database.read(users.all_ids) if job.user_id is None else []
@@ -351,11 +377,14 @@ class Engine:
         return Done(commit=partial(fix, now=self.clock()))
 
     async def _prune(self, _job: Job) -> Done:
+        def step(connection: sqlite3.Connection) -> Sequence[Verdict]:
+            gone = clean(connection, self.settings, now=self.clock())
+            for user_id, its in groupby(gone, key=lambda verdict: verdict.fact.user_id):
+                self.storage.unindex_facts(connection, user_id, [verdict.fact.id for verdict in its])
+            return gone
+
         # Its own transaction: what went is told, and a kill between the two only tells less.
-        gone = await self.storage.database.write(clean, self.settings, now=self.clock())
-        for verdict in gone:
-            if self._vectors is not None:
-                self._vectors.drop_one(verdict.fact.user_id, "fact", verdict.fact.id)
+        gone = await self.storage.database.write(step)
         return Done(result={"facts": [verdict.as_dict() for verdict in gone]})
 
     async def begin_erasure(self, user_id: int, told: dict[str, object] | None = None) -> int | None:
@@ -376,9 +405,11 @@ class Engine:
             yield
 
     def _drop_from_ram(self, user_id: int) -> None:
+        self._recall.drop(user_id)
         if self._vectors is not None:
             self._vectors.drop(user_id)
             self._vectors.embedder.forget_cached()
+        claims.forget_cached()
         terms.forget_cached()
         questions.forget_cached()
         for tell in self._forgotten:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from keepsake.clock import Clock, to_micros
-from keepsake.errors import DatabaseError, KeepsakeError
+from keepsake.errors import DatabaseError, KeepsakeError, ModelUnavailable
 from keepsake.models import Job
 from keepsake.store import jobs
 from keepsake.store.database import Database
@@ -64,6 +64,7 @@ class JobRunner:
         self._lanes = dict(lanes)
         self._clock = clock
         self._wake = asyncio.Event()
+        self._hurried: set[str] = set()
         self._idle = asyncio.Condition()
         self._running: dict[asyncio.Task[None], Job] = {}
         self._dispatcher: asyncio.Task[None] | None = None
@@ -80,12 +81,17 @@ class JobRunner:
         """There is new work."""
         self._wake.set()
 
+    def hurry(self, kind: str) -> None:
+        """What jobs of this kind were put off for may work again."""
+        self._hurried.add(kind)
+        self.wake()
+
     async def flush(self) -> None:
         """Waits until nothing that is due is left, with what it leads to. Postponed jobs are not waited for.
 
         Raises DatabaseError where memory.db cannot be used: the work waits until it can be.
         """
-        while self._running or await self._has_due_work():
+        while self._running or self._hurried or await self._has_due_work():
             if self._trouble is not None:
                 raise self._trouble
             self.wake()
@@ -119,6 +125,9 @@ class JobRunner:
                     await self._wake.wait()
 
     async def _claim_due(self) -> None:
+        for kind in tuple(self._hurried):
+            await self._database.write(jobs.hurry, kind, self._now())
+            self._hurried.discard(kind)
         free = [kind for kind, lane in self._lanes.items() if self._busy(kind) < lane.at_once]
         for kind in await self._database.read(jobs.due_kinds, free, self._now()):
             lane = self._lanes[kind]
@@ -161,7 +170,8 @@ class JobRunner:
         except JobGone:
             log.info("job %s %d was erased while it ran", job.kind, job.id)
         except KeepsakeError as error:
-            await self._insist(partial(self._failed, job, str(error)))
+            wait = error.retry_after if isinstance(error, ModelUnavailable) else None
+            await self._insist(partial(self._failed, job, str(error), wait or 0.0))
         except Exception as error:  # the outer edge: whatever a job does, the queue goes on
             log.exception("job %s %d failed", job.kind, job.id)
             await self._insist(partial(self._failed, job, type(error).__name__))
@@ -179,11 +189,11 @@ class JobRunner:
         else:
             jobs.finish(connection, job.id)
 
-    async def _failed(self, job: Job, reason: str) -> None:
+    async def _failed(self, job: Job, reason: str, wait_seconds: float = 0.0) -> None:
         if job.payload.get(_REPLY):
             await self._database.write(jobs.finish_with, job.id, "failed", {"error": reason})
             return
-        delay = min(_FIRST_RETRY_SECONDS * 2 ** (job.attempts - 1), _LAST_RETRY_SECONDS)
+        delay = max(min(_FIRST_RETRY_SECONDS * 2 ** (job.attempts - 1), _LAST_RETRY_SECONDS), wait_seconds)
         log.warning("job %s %d waits %.0f s: %s", job.kind, job.id, delay, reason)
         await self._database.write(jobs.postpone, job.id, self._now() + int(delay * 1_000_000))
 

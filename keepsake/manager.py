@@ -8,20 +8,25 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Self
 
+from keepsake.accounts import LazyAccount, UserAccount
 from keepsake.clock import Clock, system_clock
-from keepsake.engine import Engine, Extractor, Parts, Recalled
+from keepsake.engine import Engine, Parts, Recalled
 from keepsake.facts.extract import extract
+from keepsake.facts.keeper import Extractor
 from keepsake.forgetting.service import Pause
 from keepsake.index.chroma import ChromaIndex
+from keepsake.index.cross_encoder import open_reranker
 from keepsake.index.embedder import Embedder, open_embedder
 from keepsake.index.terms import analyse
+from keepsake.llm.account import Account
 from keepsake.llm.client import ChatModel
 from keepsake.llm.factory import open_extraction_model, open_model
 from keepsake.llm.local import endpoint_configured
 from keepsake.lock import FolderLock
-from keepsake.models import AnswerEvent, DialogSession, Fact, Message
+from keepsake.models import AnswerEvent, DialogSession, Fact, FactChange, Message, Reason
 from keepsake.prompt import tokens
 from keepsake.recall.question import Question
+from keepsake.recall.rerank import Reranker
 from keepsake.settings import Settings, load_settings
 from keepsake.store.messages import NewMessage
 from keepsake.store.storage import Also
@@ -50,6 +55,7 @@ class MemoryManager:
         *,
         embedder: Embedder | None = None,
         chroma: ChromaIndex | None = None,
+        reranker: Reranker | None = None,
         model: ChatModel | None = None,
         clock: Clock = system_clock,
         lock: FolderLock | None = None,
@@ -57,6 +63,7 @@ class MemoryManager:
         self._given = settings
         self._embedder = embedder
         self._chroma = chroma
+        self._reranker = reranker
         self._model = model
         self._clock = clock
         self._lock = lock
@@ -101,6 +108,8 @@ class MemoryManager:
     def _parts(self, settings: Settings) -> Parts:
         if self._model is None and endpoint_configured(settings):
             self._model = open_extraction_model(settings, open_model(settings))
+        if self._model is not None:
+            self._model.breaker.when_back(self.catch_up)
         extractor = _extractor(self._model, settings) if self._model else None
         if not self.with_index:
             return Parts(extractor=extractor)
@@ -108,7 +117,9 @@ class MemoryManager:
             self._embedder = open_embedder(settings.embedding_model)
         if self._chroma is None and self._embedder is not None:
             self._chroma = ChromaIndex(settings.vector_dir)
-        return Parts(self._embedder, self._chroma, extractor)
+        if self._reranker is None:
+            self._reranker = open_reranker(settings.reranker_model)
+        return Parts(self._embedder, self._chroma, extractor, self._reranker)
 
     def _release(self) -> None:
         if self._lock is not None:
@@ -197,7 +208,7 @@ class MemoryManager:
         _checked_time(now)
         engine = await self.engine()
         recalled = await engine.recall(
-            user, text, stm_size=min(stm, _MOST), ltm_size=min(ltm, _MOST), before=before
+            user, text, stm_size=min(stm, _MOST), ltm_size=min(ltm, _MOST), before=before, now=now
         )
         return recalled.block
 
@@ -232,6 +243,11 @@ class MemoryManager:
         question = Question(checked_user(user_id), checked_text(query), before=before)
         return await (await self.engine()).search(question, limit, above_floor=True)
 
+    async def get_messages(self, user_id: int | str, ids: Sequence[int]) -> list[Message]:
+        """Those messages of the user's that are still held, in the order of `ids`."""
+        wanted = [checked_number("id", one) for one in ids]
+        return await (await self.engine()).storage.messages(checked_user(user_id), wanted)
+
     def when_forgotten(self, tell: Callable[[int], None]) -> None:
         """Has `tell` called with the id of every person who is erased, to drop what RAM holds of them."""
         self._forgotten.append(tell)
@@ -256,12 +272,28 @@ class MemoryManager:
         return await (await self.engine()).stats(checked_user(user_id))
 
     async def get_totals(self) -> dict[str, int]:
-        """How many users, messages and facts are held in all: numbers for an admin, never contents."""
-        return await (await self.engine()).storage.totals()
+        """How much is held and was used in all: numbers for an admin, never contents."""
+        return await (await self.engine()).totals()
 
     async def get_facts(self, user_id: int | str, *, all_statuses: bool = False) -> list[Fact]:
         """The user's facts, oldest first; only active ones unless `all_statuses`."""
         return await (await self.engine()).facts(checked_user(user_id), all_statuses=all_statuses)
+
+    async def get_fact_history(self, user_id: int | str) -> list[FactChange]:
+        """What happened to the user's facts, oldest first."""
+        return await (await self.engine()).fact_history(checked_user(user_id))
+
+    async def remember(self, user_id: int | str, text: str) -> Fact | None:
+        """Stores what the user asks to be remembered, at once, as a vital fact.
+
+        None where it holds a password, a key or a card number. Raises ValueError for an empty text.
+        """
+        user, content = checked_user(user_id), checked_content(text)
+        return await (await self.engine()).remember(user, content)
+
+    async def why(self, user_id: int | str) -> list[Reason] | None:
+        """What the user's last answer was given from memory, best first; None where there was no answer."""
+        return await (await self.engine()).storage.why(checked_user(user_id))
 
     async def get_sessions(self, user_id: int | str) -> list[DialogSession]:
         """The user's sessions, oldest first."""
@@ -270,6 +302,20 @@ class MemoryManager:
     async def record_answer(self, event: AnswerEvent) -> None:
         """Keeps what an answer cost and which memories it was given (K8)."""
         await (await self.engine()).record_answer(event)
+
+    def account(self, user_id: int | str) -> Account:
+        """What models are asked for a user is counted on it (keepsake.llm.account)."""
+        user = checked_user(user_id)
+
+        async def opened() -> UserAccount:
+            return (await self.engine()).account(user)
+
+        return LazyAccount(opened)
+
+    def catch_up(self) -> None:
+        """A model answers again: what was put off because it did not is due."""
+        if self._engine is not None:
+            self._engine.catch_up()
 
     async def language(self, user_id: int | str) -> str | None:
         """The language the user has chosen, None where none was."""
@@ -305,9 +351,11 @@ class MemoryManager:
             await self._chroma.close()
         if self._embedder is not None:
             await self._embedder.close()
+        if self._reranker is not None:
+            await self._reranker.close()
         if self._model is not None:
             await self._model.close()
-        self._chroma = self._embedder = self._model = None
+        self._chroma = self._embedder = self._reranker = self._model = None
         self._release()
 
     async def __aenter__(self) -> Self:

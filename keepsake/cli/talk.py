@@ -24,7 +24,10 @@ async def assistant(settings: Settings) -> AsyncIterator[tuple[Assistant, Hybrid
         async with HybridMemoryManager(settings, model=extraction_model) as memory:
             app = await build_assistant(settings, memory, model)
             memory.when_forgotten(app.states.forget)
+            memory.when_forgotten(app.searches.forget)
             memory.when_forgotten(app.access.forget)
+            if model is not None:
+                model.breaker.when_back(memory.catch_up)
             yield app, memory
     finally:
         if model is not None:

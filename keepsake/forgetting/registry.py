@@ -82,6 +82,8 @@ TABLES: tuple[TableEntry, ...] = (
     TableEntry("vector_queue", "what wants a vector", _OF_USER, 3),
     TableEntry("keywords", "the words of each message", _OF_USER, 4, texts=("terms",)),
     TableEntry("events", "what each answer cost", _OF_USER, 5),
+    TableEntry("usage", "tokens that models took for a person, by day", _OF_USER, 5),
+    TableEntry("fact_history", "what happened to each fact", _OF_USER, 5, texts=("from_value", "to_value")),
     TableEntry("facts", "what is known about a person", _OF_USER, 6, texts=("content", "quote", "object")),
     TableEntry(
         "messages",

@@ -28,7 +28,9 @@ came-imported = imported
 command-start = what this is
 command-help = all commands
 command-stats = how much is remembered
+command-remember = keep something for good: /remember TEXT
 command-facts = what is known about you
+command-why = which memories my last answer used
 command-search = look for something in memory: /search WORDS
 command-context = what the model is given about you
 command-language = choose the language
@@ -71,16 +73,28 @@ stats-people =
     }
 stats-all = the whole bot: { $counts }
 stats-keyword-only = search by keyword only, without vectors
+stats-tokens = language model: { $today } tokens today, { $month } this month (UTC)
+stats-tokens-estimated = of this month’s tokens { $count } are an estimate: the endpoint does not count them
+stats-tokens-limit = at most { $count } tokens a day
+stats-all-tokens = the whole bot: { $today } tokens today, { $month } this month
 context-empty = Nothing is remembered yet: write to me first.
 facts-title = What I know about you:
 facts-empty = No facts yet: I learn them from what you write.
-facts-more =
-    { $count ->
-        [one] … and { $count } more.
-       *[other] … and { $count } more.
-    }
+facts-page = Page { $page } of { $pages }
+remember-usage = Write what to remember: /remember TEXT
+remember-done = I will remember: { $content }
+remember-secret = That looks like a password, a key or a card number. I do not keep those.
+why-title = What my last answer was given from memory, with how well each fits:
+why-nothing = My last answer was given nothing from memory.
+why-no-answer = I have not answered anything yet.
+why-by-hand = • you asked me to remember it
+why-confidence = A low confidence means that I was not sure I understood. With a high one it was clear, but it may be outdated.
 search-usage = Write what to look for: /search WORDS
 search-title = What I found:
+search-title-page = What I found, { $first } to { $last } of { $count }:
+search-next = Next ▶
+search-back = ◀ Back
+search-again = I no longer hold that search. Please make it again with /search.
 search-nothing = Nothing in memory is about that.
 found-line = • { $date }, { $who }: { $snippet }
 you = you
@@ -119,6 +133,9 @@ model-none = No language model is set up (OPENAI_BASE_URL, or the local one that
 model-down-later = The language model is not reachable right now, so I cannot answer. Your message is kept; please try again in a moment.
 model-down-refused = The language model refuses the request, so I cannot answer. Your message is kept; whoever runs this bot finds the reason in its log.
 model-said-nothing = The language model gave an empty answer. Your message is kept.
+model-declined = The language model declines to answer this. Your message is kept.
+model-declined-midway = The language model’s endpoint stopped the answer here: its content filter does not allow the rest.
+tokens-used-up = Your tokens of today ({ $count }) are used up, so I cannot answer until { $until }. Your message is kept.
 nothing-to-stop = Nothing is being answered right now.
 model-cut-short = The language model stopped in the middle of its answer.
 memory-has = What memory has about it:

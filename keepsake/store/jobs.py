@@ -45,6 +45,17 @@ def enqueue(
     return int(row[0]) if row else None
 
 
+def put_off(
+    connection: sqlite3.Connection, kind: str, key: str, now: int, *, user_id: int, run_after: int
+) -> None:
+    """Adds a job for later; where the same work is waiting already, it waits until then, too."""
+    connection.execute(
+        "INSERT INTO jobs (kind, user_id, key, run_after, created_at) VALUES (?, ?, ?, ?, ?)"
+        " ON CONFLICT (kind, key) WHERE state = 'waiting' DO UPDATE SET run_after = excluded.run_after",
+        (kind, user_id, key, run_after, now),
+    )
+
+
 def claim(connection: sqlite3.Connection, kind: str, now: int) -> Job | None:
     """Takes the oldest due job of that kind, skipping users that have one of this kind running or are being erased."""
     row = connection.execute(
@@ -88,6 +99,14 @@ def postpone(connection: sqlite3.Connection, job_id: int, run_after: int) -> Non
         connection.execute(
             "UPDATE jobs SET state = 'waiting', run_after = ? WHERE id = ?", (run_after, job_id)
         )
+
+
+def hurry(connection: sqlite3.Connection, kind: str, now: int) -> None:
+    """Jobs of that kind that were put off are due now: what they waited for is there."""
+    connection.execute(
+        "UPDATE jobs SET run_after = ? WHERE state = 'waiting' AND kind = ? AND run_after > ?",
+        (now, kind, now),
+    )
 
 
 def requeue_running(connection: sqlite3.Connection, now: int) -> None:

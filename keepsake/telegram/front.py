@@ -175,7 +175,9 @@ class Front:
             await query.answer()
         except TelegramError as error:  # an old press cannot be acknowledged any more, but it is still meant
             log.info("a press was not acknowledged: %s", type(error).__name__)
-        await press(self._app, self._chat(update, message, query.from_user), query.data or "")
+        chat = self._chat(update, message, query.from_user)
+        chat.pressed = message.message_id
+        await press(self._app, chat, query.data or "")
         self._farewells.look()
 
     def _chat(self, update: Update, message: Message, user: telegram.User) -> TelegramChat:

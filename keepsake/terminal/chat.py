@@ -29,7 +29,14 @@ class TerminalChat:
         self._buttons: Sequence[Button] = ()
         self.closed = False
 
-    async def send(self, text: str, buttons: Sequence[Button] = ()) -> None:
+    async def send(
+        self,
+        text: str,
+        buttons: Sequence[Button] = (),
+        *,
+        bold: Sequence[tuple[int, int]] = (),  # noqa: ARG002 - a pipe has plain text only
+        in_place: bool = False,  # noqa: ARG002 - what was printed stays
+    ) -> None:
         labels = [f"[{number}] {button.label}" for number, button in enumerate(buttons, 1)]
         self._write("\n".join([text.rstrip("\n"), *labels]) + "\n")
         if buttons:

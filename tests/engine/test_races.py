@@ -99,7 +99,7 @@ class Late(Counting):
 async def test_a_late_embedding_model_is_not_waited_for(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("keepsake.recall.search.PATIENCE_SECONDS", 0.1)
+    monkeypatch.setattr("keepsake.recall.by_meaning.PATIENCE_SECONDS", 0.1)
     async with HybridMemoryManager(settings, embedder=Late("late")) as memory:
         said = await memory.save_message(7, "user", "The ferry leaves at seven")
         found = await memory.search_memory(7, "when does the ferry leave?")
@@ -126,7 +126,7 @@ class Slow(Counting):
 async def test_the_vectors_of_what_was_just_said_are_not_waited_for(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("keepsake.recall.search.PATIENCE_SECONDS", 0.3)
+    monkeypatch.setattr("keepsake.recall.by_meaning.PATIENCE_SECONDS", 0.3)
     embedder = Slow("slow")
     async with HybridMemoryManager(settings, embedder=embedder) as memory:
         long = "The ferry leaves at seven. " + "I wait and wait. " * 50

@@ -16,7 +16,7 @@ from keepsake.forgetting.prune import Limits, prune
 from keepsake.manager import MemoryManager
 from keepsake.models import Fact, FactDraft
 from keepsake.settings import load_settings
-from keepsake.store import facts
+from keepsake.store import facts, history
 from keepsake.store.database import connect_reader, connect_writer
 from keepsake.verify import verify
 from tests.cli.program import bot
@@ -105,11 +105,15 @@ def test_what_the_dry_run_lists_is_what_goes(monkeypatch: pytest.MonkeyPatch) ->
     ]
     spoken = bot("prune", "--dry-run").out
     assert "2. Lives in Bratsk (user 7; removed: another fact has taken its place since" in spoken
-    assert json.loads(bot("prune", "--json").out) == listed
+    # An event that is past may expire by itself first: that job is due when the memory opens.
+    by_itself = [one for one in listed if one["rule"] != "past"]
+    assert json.loads(bot("prune", "--json").out) in (listed, by_itself)
     settings = load_settings()
     with closing(connect_reader(settings.database_path)) as connection:
         left = {fact.content: fact.status for fact in facts.of_user(connection, 7, all_statuses=True)}
         assert all(check.ok for check in verify(connection, settings.data_dir, with_vectors=False))
+        changes = [(one.fact_id, one.what, one.made_by) for one in history.of_user(connection, 7)]
+    assert sorted(changes) == [(1, "expired", "prune"), (3, "expired", "prune")]
     assert left == {
         "Wears a green hat": "expired",
         "Concert": "expired",

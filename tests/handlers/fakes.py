@@ -14,7 +14,7 @@ from keepsake.access import Access
 from keepsake.assistant import Assistant, Button, Said
 from keepsake.forgetting.service import Pause
 from keepsake.llm.client import Turn
-from keepsake.models import AnswerEvent, Fact, ItemKind, Message
+from keepsake.models import AnswerEvent, Fact, ItemKind, Message, Reason, Spent
 from keepsake.settings import load_settings
 from keepsake.store.storage import Also
 
@@ -27,12 +27,23 @@ class FakeRecalled:
     memories: tuple[tuple[ItemKind, int, float], ...]
 
 
+class FakeAccount:
+    """Has tokens without end: fake models charge nothing."""
+
+    async def check(self) -> None:
+        return None
+
+    async def charge(self, spent: Spent) -> None:
+        raise AssertionError("a fake model charges nothing")
+
+
 class FakeMemory:
     """Keeps messages in a list. What is found shares a word with the question."""
 
     def __init__(self) -> None:
         self.messages: list[Message] = []
         self.known_facts: list[Fact] = []
+        self.reasons: list[Reason] | None = None
         self.answers: list[AnswerEvent] = []
         self.languages: dict[int, str] = {}
         self.the_owner: int | None = None
@@ -41,6 +52,8 @@ class FakeMemory:
         self.pauses: list[Pause] = []
         self.erasures: list[tuple[int, dict[str, object] | None]] = []
         self.floor = 0.0
+        self.tokens_estimated = 0
+        self.daily_tokens = 0
         self.failure: Exception | None = None
 
     async def save_message(
@@ -115,6 +128,10 @@ class FakeMemory:
         held = [message for message in self._of(user_id) if before is None or message.id < before]
         return [found for found in self._found(held, query) if found[1] >= self.floor][:limit]
 
+    async def get_messages(self, user_id: int | str, ids: Sequence[int]) -> list[Message]:
+        held = {message.id: message for message in self._of(user_id)}
+        return [held[one] for one in ids if one in held]
+
     async def get_memory_stats(self, user_id: int | str) -> dict[str, Any]:
         return {
             "total_sessions": 1,
@@ -123,14 +140,28 @@ class FakeMemory:
             "hybrid_mode": True,
             "vector_documents": len(self._of(user_id)),
             "vector_model": "tiny",
+            "tokens_today": 14,
+            "tokens_this_month": 140,
+            "tokens_estimated": self.tokens_estimated,
+            "daily_tokens": self.daily_tokens,
         }
 
     async def get_totals(self) -> dict[str, int]:
         people = {message.user_id for message in self.messages}
-        return {"users": len(people), "messages": len(self.messages), "facts": len(self.known_facts)}
+        held = {"users": len(people), "messages": len(self.messages), "facts": len(self.known_facts)}
+        return {**held, "tokens_today": 1400, "tokens_this_month": 14_000}
+
+    def account(self, user_id: int | str) -> FakeAccount:
+        return FakeAccount()
 
     async def get_facts(self, user_id: int | str) -> list[Fact]:
         return self.known_facts
+
+    async def remember(self, user_id: int | str, text: str) -> Fact | None:
+        raise NotImplementedError("the real memory is asked for this")
+
+    async def why(self, user_id: int | str) -> list[Reason] | None:
+        return self.reasons
 
     async def record_answer(self, event: AnswerEvent) -> None:
         self.answers.append(event)
@@ -184,6 +215,7 @@ class FakeUsage:
 class FakeAnswer:
     pieces: Iterable[str | Exception]
     text: str = ""
+    model: str = "fake-1"
     usage: FakeUsage = field(default_factory=FakeUsage)
 
     async def __aiter__(self) -> AsyncIterator[str]:
@@ -222,10 +254,19 @@ class RecordingChat:
         self.shown: list[str] = []
         self.notes: list[str] = []
         self.buttons: list[Button] = []
+        self.bold: list[str] = []
         self.typed = 0
 
-    async def send(self, text: str, buttons: Sequence[Button] = ()) -> None:
+    async def send(
+        self,
+        text: str,
+        buttons: Sequence[Button] = (),
+        *,
+        bold: Sequence[tuple[int, int]] = (),
+        in_place: bool = False,
+    ) -> None:
         self.shown.append(text)
+        self.bold += [text[at:end] for at, end in bold]
         self.buttons.extend(buttons)
 
     async def note(self, text: str) -> None:

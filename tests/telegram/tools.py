@@ -77,10 +77,10 @@ class Gated(FakeModel):
 class HeldAnswer(FakeAnswer):
     def __init__(self, model: Gated, answer: FakeAnswer) -> None:
         super().__init__(answer.pieces)
-        self.model = model
+        self.gated = model
 
     async def __aiter__(self) -> AsyncIterator[str]:
-        self.model.reached.set()
-        await self.model.gate.wait()
+        self.gated.reached.set()
+        await self.gated.gate.wait()
         async for piece in super().__aiter__():
             yield piece
