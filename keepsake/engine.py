@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
+from itertools import groupby
 
 from keepsake.accounts import UserAccount
 from keepsake.clock import Clock, system_clock, utc_day
@@ -22,6 +24,7 @@ from keepsake.facts.keeper import Extractor, FactKeeper
 from keepsake.facts.sensitive import mask
 from keepsake.facts.signals import is_urgent
 from keepsake.forgetting.cleaning import clean
+from keepsake.forgetting.prune import Verdict
 from keepsake.forgetting.service import ERASE, HOLD, PRUNE, Forgetting, Pause
 from keepsake.index import terms
 from keepsake.index.chroma import ChromaIndex
@@ -370,14 +373,18 @@ class Engine:
         return Done(result={"users": len(everybody) or 1})
 
     async def _fix(self, _job: Job) -> Done:
+        await asyncio.to_thread(self.forgetting.ledger.close_key)
         return Done(commit=partial(fix, now=self.clock()))
 
     async def _prune(self, _job: Job) -> Done:
+        def step(connection: sqlite3.Connection) -> Sequence[Verdict]:
+            gone = clean(connection, self.settings, now=self.clock())
+            for user_id, its in groupby(gone, key=lambda verdict: verdict.fact.user_id):
+                self.storage.unindex_facts(connection, user_id, [verdict.fact.id for verdict in its])
+            return gone
+
         # Its own transaction: what went is told, and a kill between the two only tells less.
-        gone = await self.storage.database.write(clean, self.settings, now=self.clock())
-        for verdict in gone:
-            if self._vectors is not None:
-                self._vectors.drop_one(verdict.fact.user_id, "fact", verdict.fact.id)
+        gone = await self.storage.database.write(step)
         return Done(result={"facts": [verdict.as_dict() for verdict in gone]})
 
     async def begin_erasure(self, user_id: int, told: dict[str, object] | None = None) -> int | None:

@@ -18,7 +18,7 @@ import numpy as np
 from keepsake.clock import to_micros
 from keepsake.errors import DatabaseError
 from keepsake.forgetting import anchor
-from keepsake.forgetting.ledger import Anchor, Ledger
+from keepsake.forgetting.ledger import KEY_IS_OPEN, Anchor, Ledger
 from keepsake.index.terms import analyse
 from keepsake.store import embeddings, jobs, migrate
 from keepsake.store.database import connect_reader
@@ -251,7 +251,8 @@ def _erasures(connection: sqlite3.Connection, data_dir: Path) -> Check:
 
 def _ledger(data_dir: Path, remembered: Anchor | None) -> Check:
     wrong = Ledger(data_dir).check(remembered)
-    return Check("ledger", not wrong, wrong[0] if wrong else "the chain of erasures is whole", _COMPARE)
+    detail = "; ".join(wrong[:_SHOWN]) if wrong else "the chain of erasures is whole"
+    return Check("ledger", not wrong, detail, _FIX if wrong == [KEY_IS_OPEN] else _COMPARE)
 
 
 def _ids(connection: sqlite3.Connection, query: str) -> list[int]:

@@ -22,6 +22,7 @@ from keepsake.forgetting.durable import append_durably, write_durably
 
 LEDGER_NAME = "erasures.jsonl"
 KEY_NAME = "erasures.key"
+KEY_IS_OPEN = f"{KEY_NAME} can be read by others"
 _KEY_BYTES = 32
 _FIRST_PREV = "0" * 64
 _ERASE, _HOLD, _RELEASE = "erase", "hold", "release"
@@ -172,8 +173,15 @@ class Ledger:
                 return [f"{KEY_NAME} is missing: nobody can be found in the ledger any more"]
             return []
         if mode & (stat.S_IRWXG | stat.S_IRWXO):
-            return [f"{KEY_NAME} can be read by others: chmod 600 {KEY_NAME}"]
+            return [KEY_IS_OPEN]
         return []
+
+    def close_key(self) -> bool:
+        """Takes the key out of others' sight; False where it was."""
+        if not self._check_key() or not self._key_path.exists():
+            return False
+        self._key_path.chmod(0o600)
+        return True
 
     def fault_of(self, receipt: object) -> str | None:
         """Why a receipt (JSON, as `Receipt.as_dict`) is not one of this ledger's; None where it is."""

@@ -141,6 +141,7 @@ model-cut-short = The language model stopped in the middle of its answer.
 memory-has = What memory has about it:
 memory-has-nothing = Memory has nothing about it.
 answer-stopped = Stopped.
+memory-unusable = I cannot use my memory right now, so that was not done and not kept. Whoever runs this bot finds the reason in its log.
 something-went-wrong = Sorry, something went wrong on my side. Please try again.
 
 ## Who may talk to the bot

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sqlite3
 
-from keepsake.models import Fact
-from keepsake.store import embeddings, facts, users
+from keepsake.clock import from_micros
+from keepsake.models import Fact, FactChange
+from keepsake.store import embeddings, facts, history, users
 
 
 def all_facts(connection: sqlite3.Connection) -> list[Fact]:
@@ -18,7 +19,7 @@ def all_facts(connection: sqlite3.Connection) -> list[Fact]:
 
 
 def remove(connection: sqlite3.Connection, fact: Fact) -> None:
-    """Takes a fact away with its vector and what it comes from; the messages stay."""
+    """Takes a fact away with its vector, its history and what it comes from; the messages stay."""
     _take_vector(connection, fact)
     connection.execute("DELETE FROM fact_sources WHERE fact_id = ?", (fact.id,))
     connection.execute("DELETE FROM facts WHERE id = ?", (fact.id,))
@@ -27,10 +28,12 @@ def remove(connection: sqlite3.Connection, fact: Fact) -> None:
 def expire(connection: sqlite3.Connection, fact: Fact, now: int) -> None:
     """Keeps a fact as one that holds no more; it is not recalled. `now` in microseconds."""
     _take_vector(connection, fact)
-    connection.execute(
-        "UPDATE facts SET status = 'expired', updated_at = ?1, recorded_until = ?1 WHERE id = ?2",
-        (now, fact.id),
+    facts.close(connection, fact.user_id, fact.id, "expired", now)
+    moment = from_micros(now)
+    change = FactChange(
+        fact.id, "expired", "prune", None, fact.content, None, fact.valid_until or moment, moment
     )
+    history.add(connection, fact.user_id, change)
 
 
 def _take_vector(connection: sqlite3.Connection, fact: Fact) -> None:

@@ -1,6 +1,7 @@
 """Rows of `jobs`: the one durable queue. Every function is a step inside a transaction of `Database`.
 
-A job is `waiting` until its time comes, `running` while somebody works on it, and gone when it is done; only
+A job is `waiting` until its time comes (or comes again: one that was put in later than now is due, since the clock has
+jumped back), `running` while somebody works on it, and gone when it is done; only
 jobs that somebody waits for stay as `done` or `failed` with their result.
 """
 
@@ -59,7 +60,7 @@ def claim(connection: sqlite3.Connection, kind: str, now: int) -> Job | None:
     """Takes the oldest due job of that kind, skipping users that have one of this kind running or are being erased."""
     row = connection.execute(
         "UPDATE jobs SET state = 'running', attempts = attempts + 1 WHERE id = ("
-        " SELECT id FROM jobs AS waiting WHERE state = 'waiting' AND kind = ? AND run_after <= ?"
+        " SELECT id FROM jobs AS waiting WHERE state = 'waiting' AND kind = ?1 AND (run_after <= ?2 OR created_at > ?2)"
         " AND NOT EXISTS (SELECT 1 FROM jobs AS busy WHERE busy.state = 'running'"
         "  AND (busy.kind = waiting.kind AND busy.key = waiting.key"
         "   OR busy.kind = 'erase' AND busy.user_id = waiting.user_id))"
@@ -124,8 +125,8 @@ def pending(connection: sqlite3.Connection, kinds: Collection[str], now: int) ->
     marks = ", ".join("?" * len(kinds))
     row = connection.execute(
         f"SELECT 1 FROM jobs WHERE kind IN ({marks})"
-        " AND (state = 'running' OR (state = 'waiting' AND run_after <= ?)) LIMIT 1",
-        (*kinds, now),
+        " AND (state = 'running' OR (state = 'waiting' AND (run_after <= ? OR created_at > ?))) LIMIT 1",
+        (*kinds, now, now),
     ).fetchone()
     return row is not None
 
@@ -134,8 +135,9 @@ def due_kinds(connection: sqlite3.Connection, kinds: Collection[str], now: int) 
     """Those of these kinds that have a job whose time has come."""
     marks = ", ".join("?" * len(kinds))
     rows = connection.execute(
-        f"SELECT DISTINCT kind FROM jobs WHERE state = 'waiting' AND kind IN ({marks}) AND run_after <= ?",
-        (*kinds, now),
+        f"SELECT DISTINCT kind FROM jobs WHERE state = 'waiting' AND kind IN ({marks})"
+        " AND (run_after <= ? OR created_at > ?)",
+        (*kinds, now, now),
     )
     return [row[0] for row in rows]
 

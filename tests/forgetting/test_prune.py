@@ -16,7 +16,7 @@ from keepsake.forgetting.prune import Limits, prune
 from keepsake.manager import MemoryManager
 from keepsake.models import Fact, FactDraft
 from keepsake.settings import load_settings
-from keepsake.store import facts
+from keepsake.store import facts, history
 from keepsake.store.database import connect_reader, connect_writer
 from keepsake.verify import verify
 from tests.cli.program import bot
@@ -112,6 +112,8 @@ def test_what_the_dry_run_lists_is_what_goes(monkeypatch: pytest.MonkeyPatch) ->
     with closing(connect_reader(settings.database_path)) as connection:
         left = {fact.content: fact.status for fact in facts.of_user(connection, 7, all_statuses=True)}
         assert all(check.ok for check in verify(connection, settings.data_dir, with_vectors=False))
+        changes = [(one.fact_id, one.what, one.made_by) for one in history.of_user(connection, 7)]
+    assert sorted(changes) == [(1, "expired", "prune"), (3, "expired", "prune")]
     assert left == {
         "Wears a green hat": "expired",
         "Concert": "expired",
