@@ -1,0 +1,82 @@
+"""The time route's questions: which periods a question names, whether it asks when, whether a message says when. Pure.
+
+Four languages, also mixed. Words are in `date_words`, rules in `date_grammar`; both are read at the first question.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+
+from keepsake.recall.date_grammar import spans_of
+from keepsake.recall.date_tokens import TEXT_MAX, tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """Half-open; aware, in the zone of the `now` that it was counted from."""
+
+    start: datetime
+    end: datetime
+
+
+def periods(text: str, now: datetime) -> list[Period]:
+    """The periods that a question names, in order, at most eight; empty where it names none.
+
+    Weeks begin on Monday; seasons are the north's. What could be two dates (5/7) gives both. A month or day without
+    a year is the last one that has begun before `now`, a weekday the last one before today. "Two weeks ago" is one
+    week around that moment. Raises ValueError for a naive `now`.
+    """
+    if now.tzinfo is None:
+        raise ValueError("a question's time needs a time zone")
+    zone = now.tzinfo
+    found = spans_of(tokens(text), now.replace(tzinfo=None))
+    return [Period(s.start.replace(tzinfo=zone), s.end.replace(tzinfo=zone)) for s in found]
+
+
+# Over the kinds of tokens; the short and doubtful ones count only beside what makes them a time.
+_TIME = re.compile(
+    r"[dCRPVWHMQJKi]|[qvcftBSe][wb]|w(?=,?[Rw])|[pvcftBE]m|q[no]p?m|[no]p?m(?!x)|op?m|m[no](?!x)|m[oy]"
+    r"|[pvcft]y|Uy|yU|UA|E[ph]{0,2}U|ho(?!x)|[no]q|e[UkFD]|S[kFD]|[pvq]h?[DFk]"
+)
+
+
+def carries_time(text: str) -> bool:
+    """Does a message name a time: a date, a weekday, a time of day, yesterday, so many days?"""
+    return _TIME.search("".join([token.kind for token in tokens(text)])) is not None
+
+
+_WHEN = re.compile(
+    r"\b(?:what|which)\s+(?:time|date|day|days|month|week|year|hour)\b"
+    r"|\b(?:wat|wht)\s+time\b|\bhow\s+(?:long|often|recently|many\s+(?:days|weeks|months|years|hours))\b|\bsince\s+when\b"
+    r"|\b(?:what(?:'s|’s|s|\s+is|\s+was)?|the)\s+(?:exact\s+)?date\s+(?:of|for|when|did|was|is)\b"
+    r"|\bво\s+сколько\b|\bв\s?котором\s+часу\b|\bкак\s+(?:давно|долго|часто|скоро)\b|\bсколько\s+(?:времени|дней|недель|месяцев|лет|часов)\b"
+    r"|\bс\s+каких\s+пор\b|\bкак(?:ого|ому|ой|ое|им|ая|ую)\s+(?:числ|дат|день|дн[яюе]|год|месяц|час)\w*"
+    r"|\bкак(?:им|ом|ие|ой)\s+(?:дн|день|год|месяц|недел|час|числ|дат)\w*"
+    r"|\b(?:khi|lúc|hôm|ngày|tháng|năm|tuần|bữa|thứ|giờ)\s+(?:nào|mấy|bao\s+nhiêu)\b(?!\s+cũng)"
+    r"|\b(?:khi|luc|hom|ngay|thang|nam|tuan|bua|thu)\s+(?:nao|may)\b(?!\s+cung)"
+    r"|\bmấy\s+(?:giờ|ngày|tuần|tháng|năm)\b|\bmay\s+gio\b|\bbao\s+(?:lâu|lau)\b"
+    r"|(?<!không )(?<!chưa )(?<!chẳng )(?<!khong )(?<!chua )\bbao\s+(?:giờ|gio)\b"
+    r"|什么时[候间]|啥时候|何时|几[时号点日月年天周]|哪[天年日]|哪一?个?[天年月日]|多久|多会儿|多长时间|什么日子|多少[天年]|星期几|周几|礼拜几|日期是|时间是"
+)
+_PLAIN_WHEN = re.compile(r"\b(?:when|когда)\b")
+_OTHER_QUESTION = re.compile(
+    r"\b(?:what|who|whom|whose|where|which|why|how|что|кто|кого|кому|где|куда|откуда|почему|зачем|как|как(?:ой|ая|ое|ие|ую|ом|им))\b"
+)
+_AND = re.compile(r"(?:\b(?:and|or|и|или)|,)\s*$")
+
+
+def asks_when(text: str) -> bool:
+    """Does a question ask for a time: when, what date, how long?
+
+    "When" and "когда" after another question word only join two clauses ("what did she say when I left").
+    """
+    folded = text[:TEXT_MAX].casefold().replace("ё", "е")
+    if _WHEN.search(folded):
+        return True
+    for match in _PLAIN_WHEN.finditer(folded):
+        before = folded[: match.start()]
+        if _AND.search(before) or not _OTHER_QUESTION.search(before):
+            return True
+    return False
