@@ -9,7 +9,7 @@ from datetime import datetime
 
 from keepsake.recall import spans
 from keepsake.recall.date_tokens import Partial, Token
-from keepsake.recall.date_words import PARTS
+from keepsake.recall.date_words import PARTS, is_han
 from keepsake.recall.spans import Span
 
 # Over the tokens' kinds. What is longer comes first.
@@ -18,10 +18,10 @@ _GRAMMAR = re.compile(
     r"|(?P<day_month>[nor],?p?[Mm](?:,?[pU]*y)?)"
     r"|(?P<month_day>[Mm][hq]{0,2}[no](?:,?y)?)"
     r"|(?P<month_year>[Mm],?[pU]*y)"
-    r"|(?P<written>d|(?<=[qcftBv])[bi])"
+    r"|(?P<written>d|(?<=[qcftBvR])[bi])"
     r"|(?P<month>(?<!e)M|(?<=[pvScBtfE])m|m(?=p?R))"
     r"|(?P<year>(?<=[pvcftBE])y|Uy|yU)"
-    r"|(?P<day_of_month>(?<=h)o(?=,|$)|[no]q|q[no](?=,|$))"
+    r"|(?P<day_of_month>(?<=h)o(?=,|$)|[no]u|q[no](?=,|$))"
     r"|(?P<long_ago>QA|UA|AQ|[nN]R)"
     r"|(?P<lately>[SL]Q|LU|[QU]L)"
     r"|(?P<relative>R)"
@@ -29,12 +29,11 @@ _GRAMMAR = re.compile(
     r"|(?P<weekday_of_week>J)"
     r"|(?P<part>P|Sh?D)"
     r"|(?P<few_days_ago>V)"
-    r"|(?P<season>SF|F,?p?h?y|(?<=R)F|F(?=,?R)|(?<=[pvE])h?F|F)"
+    r"|(?P<season>S[FG]|[FG],?p?h?y|[FG])"
     r"|(?P<weekend>S?L?k|K)"
-    r"|(?P<edge>E[ph]{0,2}U|E)"
+    r"|(?P<edge>E[ph]{0,2}U|O)"
 )
 _GAP = frozenset("pvqh,")  # what may stand between two words of one date
-_RUSSIAN_SEASONS = frozenset(("летом", "зимой", "весной", "осенью"))  # "in" is in the ending
 _PERIODS_MAX = 8
 
 
@@ -48,6 +47,7 @@ class _Item:
     partial: Partial | None = None
     weekday: int | None = None
     relative: Token | None = None
+    whole: bool = False  # a range that has its end already
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +159,9 @@ def _days(match: _Match, month: Token, days: Token, year: Token | None) -> list[
         _from_partial(Partial(year.value if year else None, month.value, day), match.now)
         for day in (first, last)
     )
-    return match.item(Span(start.start, end.end, "day") if start and end and start < end else None)
+    if start is None or end is None or start.start >= end.start:
+        return []
+    return [_Item(match.start, match.end, Span(start.start, end.end, "day"), whole=True)]
 
 
 def _written(match: _Match) -> list[_Item]:
@@ -173,10 +175,7 @@ _PREPOSITIONS_OF_DAYS = frozenset(("ngày", "ngay", "mùng", "mung", "mồng", "
 def _day_of_month(match: _Match) -> list[_Item]:
     preposition, day = match.of("q"), match.of("no")
     assert day is not None
-    first = match.tokens[match.start].kind == "q"
-    said = preposition is None or (
-        preposition.text in _PREPOSITIONS_OF_DAYS if first else preposition.text == "числа"
-    )
+    said = preposition is None or preposition.text in _PREPOSITIONS_OF_DAYS
     return _partial(match, Partial(None, None, day.value)) if said and 1 <= day.value <= 31 else []
 
 
@@ -211,6 +210,8 @@ def _relative(match: _Match) -> list[_Item]:
     after, before = match.at(match.end), match.at(match.start - 1)
     if before and before.kind == "h" and after and after.text == "of":
         return []  # "the last week of the course"
+    if before and before.kind == "h" and token.text == "last":  # "in the last year"
+        return match.item(spans.lately(match.now, token.unit, 1))
     span = spans.offset(match.now, token.unit, token.value)
     return [_Item(match.start, match.end, span, relative=token)]
 
@@ -246,13 +247,16 @@ def _few_days_ago(match: _Match) -> list[_Item]:
 
 
 def _season(match: _Match) -> list[_Item]:
-    season, year, shift = match.of("F"), match.of("y"), match.of("S")
+    season, year, shift = match.of("FG"), match.of("y"), match.of("S")
     assert season is not None
     if year:
         return match.item(spans.season(year.value, season.value))
     if not (shift or _season_is_meant(match, season)):
         return []
     found = spans.season(match.now.year, season.value)
+    if shift and shift.value > 0:
+        ahead = 0 if found.start > match.now else 1
+        return match.item(spans.season(match.now.year + ahead, season.value))
     ended = shift is not None and shift.value < 0
     back = 1 if found.start > match.now or (ended and found.end > match.now) else 0
     span = spans.season(match.now.year - back, season.value)
@@ -265,7 +269,7 @@ def _season_is_meant(match: _Match, season: Token) -> bool:
     beside = match.at(match.start - 1), match.at(match.end)
     relative = any(token is not None and token.kind == "R" for token in beside)
     before = beside[0]
-    return relative or season.text in _RUSSIAN_SEASONS or (before is not None and before.kind in "pvEh")
+    return relative or season.kind == "G" or (before is not None and before.kind in "pvEh")
 
 
 def _weekend(match: _Match) -> list[_Item]:
@@ -281,18 +285,18 @@ def _weekend(match: _Match) -> list[_Item]:
 
 
 def _edge(match: _Match) -> list[_Item]:
-    """"Early in the month": of the last one of which that part has begun."""
+    """ "Early in the month": of the last one of which that part has begun."""
     edge, unit = match.tokens[match.start], match.of("U")
-    named = unit.unit if unit else {"月": "month", "年": "year"}.get(edge.text[0], "") if edge.text else ""
+    named = unit.unit if unit else edge.unit
     beside = match.at(match.start - 1)
-    if named not in ("week", "month", "year") or (not unit and beside and beside.kind in "RdM"):
+    if named not in ("week", "month", "year") or (edge.kind == "O" and beside and beside.kind in "Rd"):
         return []
     spans_ = (spans.third(spans.offset(match.now, named, back), edge.value) for back in (0, -1))
     return match.item(next((span for span in spans_ if span.start <= match.now), None))
 
 
 def _days_and_month(match: _Match) -> list[_Item]:
-    """"From 3 to 7 May"."""
+    """ "From 3 to 7 May"."""
     first, last = (token for token in match.tokens[match.start : match.end] if token.kind in "no")
     month, year = match.of("Mm"), match.of("y")
     assert month is not None
@@ -335,7 +339,9 @@ def _combined(items: list[_Item], tokens: Sequence[Token], now: datetime) -> lis
         if before and all(token.kind in _GAP for token in tokens[before.end : item.start]):
             together = _together(before, item, now) or _together(item, before, now)
             if together:
-                found[-1] = replace(together, start=min(before.start, item.start), end=max(before.end, item.end))
+                found[-1] = replace(
+                    together, start=min(before.start, item.start), end=max(before.end, item.end)
+                )
                 continue
         found.append(item)
     return found
@@ -396,27 +402,40 @@ def _edge_of(item: _Item, tokens: Sequence[Token]) -> Token | None:
     if before >= 0 and tokens[before].kind == "E" and (of or tokens[before].text not in _NEEDS_OF):
         return tokens[before]
     after = tokens[item.end] if item.end < len(tokens) else None
-    return after if after and after.kind == "E" and not after.text.isascii() and after.text < "\uffff" else None
+    return after if after and (after.kind == "O" or (after.kind == "E" and is_han(after.text))) else None
 
 
 def _stretched(items: list[_Item], tokens: Sequence[Token], now: datetime) -> list[Span]:
     """Spans from one to another, since one, or before one."""
-    found: list[Span] = []
-    skip = -1
+    found: list[tuple[int, Span]] = []  # with the token at which it ends
     for index, item in enumerate(items):
-        if index == skip:
-            continue
         opener = _opener(item, tokens)
-        after = items[index + 1] if index + 1 < len(items) else None
-        first = _first_of(item, after, now) if after and _joins(tokens[item.end : after.start]) else None
-        if opener in ("c", "f") and after and first:
-            found.append(Span(first.start, after.span.end, first.grain))
-            skip = index + 1
-        elif opener == "c" and item.span.start < now:
-            found.append(Span(item.span.start, now, item.span.grain))
+        before = items[index - 1] if index else None
+        if before and (joined := _range(before, item, tokens, now)) and found:
+            found[-1] = (item.end, joined)
+        elif opener == "c" and not item.whole and item.span.start < now:
+            found.append((item.end, Span(item.span.start, now, item.span.grain)))
+        elif bounded := _before(item, tokens):
+            at, span = bounded
+            if found and found[-1][0] == at + 1:  # "last week before 7 May" is not last week
+                found.pop()
+            found.append((item.end, span))
         else:
-            found.append(_before(item, tokens) or item.span)
-    return found
+            found.append((item.end, item.span))
+    return [span for _, span in found]
+
+
+def _range(first: _Item, last: _Item, tokens: Sequence[Token], now: datetime) -> Span | None:
+    """ "From Monday to Friday", "5月3日到7日"; "and" joins only after "between" or "from"."""
+    between = [token.kind for token in tokens[first.end : last.start] if token.kind not in "hq,v"]
+    if between != ["t"] and not (between == ["&"] and _opener(first, tokens) in ("c", "f")):
+        return None
+    if first.partial and last.partial and first.partial.month and not last.partial.month:
+        last = replace(
+            last, span=_from_partial(last.partial._replace(month=first.partial.month), now) or last.span
+        )
+    begun = _first_of(first, last, now)
+    return Span(begun.start, last.span.end, begun.grain) if begun else None
 
 
 def _first_of(first: _Item, last: _Item, now: datetime) -> Span | None:
@@ -437,16 +456,11 @@ def _opener(item: _Item, tokens: Sequence[Token]) -> str:
     return tokens[before].kind if before >= 0 else ""
 
 
-def _joins(between: Sequence[Token]) -> bool:
-    kinds = [token.kind for token in between if token.kind not in "hq,v"]
-    return kinds in (["t"], ["&"])
-
-
 _AFTER = frozenset(("after", "после", "sau"))
 
 
-def _before(item: _Item, tokens: Sequence[Token]) -> Span | None:
-    """"Two weeks before 7 May"."""
+def _before(item: _Item, tokens: Sequence[Token]) -> tuple[int, Span] | None:
+    """ "Two weeks before 7 May", and the token that says how long."""
     at = item.start - 1
     while at >= 0 and tokens[at].kind in "hq":
         at -= 1
@@ -454,7 +468,7 @@ def _before(item: _Item, tokens: Sequence[Token]) -> Span | None:
         return None
     amount = tokens[at - 1]
     if amount.kind in "Kk":
-        return spans.before(item.span, "week", 1)
+        return at - 1, spans.before(item.span, "week", 1)
     if amount.kind not in "QUR" or (amount.kind == "R" and amount.value != -1):
         return None
-    return spans.before(item.span, amount.unit, amount.value if amount.kind == "Q" else 1)
+    return at - 1, spans.before(item.span, amount.unit, amount.value if amount.kind == "Q" else 1)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import unicodedata
 from functools import lru_cache
 from typing import NamedTuple
 
-from keepsake.recall.date_words import Word, vocabulary
+from keepsake.recall.date_words import vocabulary
 
 TEXT_MAX = 2_000  # characters that are looked at
-CACHED_NUMBERS = 4_096
+CACHED_WORDS = 8_192
 _HAN = r"\u3007\u4e00-\u9fff"
 _DIGITS = "〇零一二三四五六七八九"
+_NUMERALS = _DIGITS + "十廿两"
 _HAN_NUMBER = "(?:[〇零一二三四五六七八九十廿]{1,3}|[0-9]{1,2})"
 # After a number, 号 is a day, unless it counts lines, houses, doors…
 _THINGS = "线楼房门院码机台店桌车馆桥铺厅窗位柜仓元"
@@ -25,6 +27,9 @@ _HAN_DATE = (
     r"|(?:[0-9]{1,2}|[两三四五六七八九十]{1,3})[点時时](?:[0-9]{1,2}分?|半|钟|整)?"
 )
 _NUMBER = rf"[0-9]+(?:[.,:/\-–][0-9]+)*(?:-?[^\W\d_{_HAN}]+[0-9]*)?"
+
+
+_WIDE_DIGITS = re.compile(r"[\uff10-\uff19]")
 
 
 class Partial(NamedTuple):
@@ -53,57 +58,83 @@ _OTHER = Token("x")
 _SIGN = Token(",")
 
 
-def tokens(text: str) -> list[Token]:
-    """The words of a text, in order; numbers with their units are one."""
+def tokens(text: str, unless: frozenset[str] | None = None) -> list[Token]:
+    """The words of a text, in order; numbers with their units are one. With `unless`, none where no such kind is."""
     text = text[:TEXT_MAX]
     if not text.isascii():
-        text = unicodedata.normalize("NFKC", text)
-    words = _pattern().findall(text.casefold().replace("ё", "е"))
-    return _joined(_lexed(words), text)
+        text = unicodedata.normalize("NFC", text)  # NFKC takes as long as all the rest
+        if _WIDE_DIGITS.search(text):
+            text = unicodedata.normalize("NFKC", text)
+    found = _lexed(_pattern().findall(text.casefold().replace("ё", "е")))
+    return _joined(found, text) if unless is None or not unless.isdisjoint(kinds_of(found)) else []
+
+
+def kinds_of(found: list[Token]) -> str:
+    """The letters of these tokens."""
+    return "".join([token.kind for token in found])
 
 
 @lru_cache(1)
 def _pattern() -> re.Pattern[str]:
     """Chinese dates and phrases, other Chinese, numbers, words, signs."""
-    phrases = vocabulary().han
-    firsts = "".join(sorted({phrase[0] for phrase in phrases}))
-    listed = "|".join(map(re.escape, phrases))
-    han_run = rf"(?:(?![{firsts}{_DIGITS}十廿])[{_HAN}])+|[{_HAN}]"
+    by_first: dict[str, list[str]] = {}
+    for phrase in vocabulary().han:
+        by_first.setdefault(phrase[0], []).append(phrase[1:])
+    listed = "|".join(f"{first}(?:{'|'.join(rests)})" for first, rests in by_first.items())
+    # By code points, since a class of what is left is read much faster than a lookahead at each character.
+    others = _ranges_without({*by_first, *_NUMERALS})
     word = rf"[^\W\d_{_HAN}][^\W_{_HAN}]*"
     return re.compile(
-        rf"(?=[0-9{_DIGITS}十廿两])(?:{_HAN_DATE})|(?=[{firsts}])(?:{listed})|{_NUMBER}|{word}|[?!;:,.()。、…]|{han_run}"
+        rf"{word}|[{others}]+|(?=[0-9{_NUMERALS}])(?:{_HAN_DATE})|{listed}|{_NUMBER}|[?!;:,.()。、…？！；：，（）]|[{_HAN}]"
     )
 
 
+def _ranges_without(characters: set[str]) -> str:
+    """A class of Chinese characters without these."""
+    points = [0x4DFF, *sorted(ord(one) for one in characters if one >= "\u4e00"), 0xA000]
+    pairs = ((low + 1, high - 1) for low, high in itertools.pairwise(points))
+    return "".join(f"{chr(low)}-{chr(high)}" for low, high in pairs if low <= high)
+
+
+_Reading = tuple[tuple[str, ...], Token]  # a phrase's other words, and what it says
+
+
+@lru_cache(1)
+def _readings() -> dict[str, list[_Reading]]:
+    """By first word, longest first. A word alone says nothing where only longer phrases begin with it."""
+    return {
+        first: [(rest, Token(*word, first)) for rest, word in found]
+        + ([] if found[-1][0] == () else [((), _OTHER)])
+        for first, found in vocabulary().phrases.items()
+    }
+
+
 def _lexed(words: list[str]) -> list[Token]:
-    phrases = vocabulary().phrases
+    readings = _readings()
     found: list[Token] = []
-    at, end = 0, len(words)
-    while at < end:
-        word = words[at]
-        at += 1
-        candidates = phrases.get(word)
-        if candidates is None:
-            found.append(_unlisted(word))
-            continue
-        for rest, meaning in candidates:
-            if not rest or tuple(words[at : at + len(rest)]) == rest:
-                found.append(Token(*meaning, word))
-                at += len(rest)
-                break
+    skip = 0
+    for at, word in enumerate(words):
+        if skip:
+            skip -= 1
+        elif word in readings:
+            for rest, token in readings[word]:
+                if not rest or tuple(words[at + 1 : at + 1 + len(rest)]) == rest:
+                    found.append(token)
+                    skip = len(rest)
+                    break
         else:
             found.append(_unlisted(word))
     return found
 
 
+@lru_cache(CACHED_WORDS)
 def _unlisted(word: str) -> Token:
     first = word[0]
-    if first.isdigit() or (word[-1] in "年月日号份点时半钟整分" and len(word) > 1):
+    if first.isdigit() or (first in _NUMERALS and len(word) > 1):
         return _number(word)
     return _OTHER if first.isalpha() else _SIGN
 
 
-@lru_cache(CACHED_NUMBERS)
 def _number(text: str) -> Token:
     """What begins with a digit or is a Chinese date."""
     if text.isdigit() and text.isascii():
@@ -140,7 +171,9 @@ def _formed(kind: str, orders: tuple[str, ...], parts: list[int], text: str) -> 
     dates = tuple(
         dict.fromkeys(Partial(_whole_year(one.get("y")), one.get("m"), one.get("d")) for one in read)
     )
-    kept = tuple(one for one in dates if one.month and one.month <= 12 and (one.day is None or 0 < one.day < 32))
+    kept = tuple(
+        one for one in dates if one.month and one.month <= 12 and (one.day is None or 0 < one.day < 32)
+    )
     return Token(kind, text=text, dates=kept) if kept else _OTHER
 
 
@@ -179,7 +212,7 @@ def _digit(character: str) -> int:
 
 
 _VIETNAMESE = re.compile(r"[\u0103\u0111\u01a1\u01b0\u1ea0-\u1ef9]", re.IGNORECASE)
-_DAY_FIRST = re.compile(rf"{_VIETNAMESE.pattern}|[\u0400-\u04ff]|\bngay\b", re.IGNORECASE)
+_DAY_FIRST = re.compile(rf"{_VIETNAMESE.pattern}|[\u0400-\u04ff]|\bng[aà]y\b", re.IGNORECASE)
 _CHINESE = re.compile(f"[{_HAN}]")
 
 
@@ -187,15 +220,15 @@ def _joined(found: list[Token], text: str) -> list[Token]:
     """Numbers with their units become one token, and so do "last" and its unit."""
     joined: list[Token] = []
     for token in found:
-        last = joined[-1] if joined else _OTHER
-        if token.kind == "U" or token.text in _DAYS:
+        if token.kind in "Ug":
+            last = joined[-1] if joined else _OTHER
             if (number := _counting(joined)) is not None:
                 joined[-1] = Token("Q", number, token.unit or "day", last.text)
                 continue
             if last.kind == "S" and token.unit in ("week", "month", "year"):
                 joined[-1] = Token("R", last.value, token.unit, last.text)
                 continue
-        joined.append(token)
+        joined.append(token._replace(kind="q") if token.kind == "g" else token)
     return [_read(token, text) if len(token.dates) else token for token in joined]
 
 
@@ -206,9 +239,6 @@ def _read(token: Token, text: str) -> Token:
     if len(token.dates) > 1 and _DAY_FIRST.search(text):
         return token._replace(dates=token.dates[:1])
     return token._replace(dates=token.dates[-1:]) if _CHINESE.search(text) else token
-
-
-_DAYS = frozenset(("ngày", "ngay"))  # a preposition of dates, and a unit after a number
 
 
 def _counting(joined: list[Token]) -> int | None:

@@ -1,8 +1,7 @@
 """Words that name times, in four languages, and what each says. Pure.
 
 Months, weekdays, units and relative days come from CLDR by way of dateparser (BSD-3-Clause; its licence stands in
-data/dateparser_words.json beside the words). `python -m keepsake.recall.date_words` makes that file anew where
-dateparser is installed; nothing needs it at run time. What its tables do not say stands in `_OURS`.
+data/dateparser_words.json beside the words). `python -m keepsake.recall.date_words_file` makes that file anew. What its tables do not say stands in `_OURS`.
 """
 
 from __future__ import annotations
@@ -11,13 +10,11 @@ import json
 import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from importlib import import_module, metadata
 from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
-_DATA = Path(__file__).parent / "data" / "dateparser_words.json"
-_LANGUAGES = ("en", "ru", "vi", "zh")
+DATA = Path(__file__).parent / "data" / "dateparser_words.json"
 MONTHS = (
     "january february march april may june july august september october november december".split()
 )  # fmt: skip
@@ -49,7 +46,9 @@ KINDS = {
     "P": "part of a day at an offset: tonight",
     "D": "part of a day",
     "E": "part of a period: early 0, middle 1, late 2",
+    "O": "such a part of the month or year that it names itself: 月初",
     "F": "season; its first month",
+    "G": "season that needs no preposition",
     "K": "weekend at an offset",
     "k": "weekend",
     "V": "a few days ago",
@@ -57,6 +56,8 @@ KINDS = {
     "p": "preposition of months and years",
     "q": "preposition of days",
     "v": "preposition of both",
+    "g": "ngày, which is a preposition of days, and a unit after a number; read as q or Q",
+    "u": "what follows the number of a day",
     "h": "article",
     "c": "since",
     "f": "from, between",
@@ -83,7 +84,7 @@ _OURS = (
     ("L", 0, "", "past|recent|последн~|минувш~|过去|过去的|最近|最近的|近"),
     ("L", 1, "", "qua|vừa qua|vừa rồi|gần đây|trở lại đây"),
     ("A", 0, "", "earlier|back|тому назад|以前|之前"),
-    ("R", -1, "week", "tuần rồi|上星期|上个星期|上礼拜|上个礼拜"),
+    ("R", -1, "week", "tuần rồi|上星期|上个星期|上礼拜|上个礼拜|той неделе"),
     ("R", 0, "week", "这周|这个星期|这星期|这礼拜"),
     ("R", -2, "week", "week before last|tuần trước nữa|上上周|позапрошл~ неделе"),
     ("R", -1, "month", "tháng rồi|上月"),
@@ -105,13 +106,21 @@ _OURS = (
     ("D", 0, "afternoon", "afternoon|днем|после обеда|buổi chiều|chiều|下午"),
     ("D", 0, "evening", "evening|вечером|вечера|buổi tối|tối^|晚上|傍晚"),
     ("D", 0, "night", "night|ночью|ночи|ban đêm|đêm|夜里|深夜|半夜"),
-    ("E", 0, "", "early|beginning|start|начало|начале|начала|đầu|hồi đầu|初|月初|年初"),
+    ("E", 0, "", "early|beginning|start|начало|начале|начала|đầu|hồi đầu|初"),
     ("E", 1, "", "mid|middle|середина|середине|середины|giữa|中旬"),
-    ("E", 2, "", "late|end|конец|конце|конца|cuối|底|月底|年底|末|月末|年末"),
-    ("F", 3, "", "spring|весна|весной|весны|весну|mùa xuân|春天|春季"),
-    ("F", 6, "", "summer|лето|летом|лета|mùa hè|hè^|mùa hạ|夏天|夏季|暑假"),
-    ("F", 9, "", "autumn|осень|осенью|осени|mùa thu|秋天|秋季"),
-    ("F", 12, "", "winter|зима|зимой|зимы|зиму|mùa đông|冬天|冬季"),
+    ("E", 2, "", "late|end|конец|конце|конца|cuối|底|末"),
+    ("O", 0, "month", "月初"),
+    ("O", 2, "month", "月底|月末"),
+    ("O", 0, "year", "年初"),
+    ("O", 2, "year", "年底|年末"),
+    ("F", 3, "", "spring|весна|весны|весну|mùa xuân|春天|春季"),
+    ("F", 6, "", "summer|лето|лета|mùa hè|hè^|mùa hạ|夏天|夏季|暑假"),
+    ("F", 9, "", "autumn|осень|осени|mùa thu|秋天|秋季"),
+    ("F", 12, "", "winter|зима|зимы|зиму|mùa đông|冬天|冬季"),
+    ("G", 3, "", "весной"),
+    ("G", 6, "", "летом"),
+    ("G", 9, "", "осенью"),
+    ("G", 12, "", "зимой"),
     ("k", 0, "", "weekend|выходные|выходных|cuối tuần|周末"),
     ("K", -1, "", "cuối tuần trước|cuối tuần rồi|cuối tuần qua|cuối tuần vừa rồi|上周末|上个周末"),
     ("K", 0, "", "cuối tuần này|这周末|这个周末|本周末"),
@@ -136,7 +145,9 @@ _OURS = (
     ("N", 11, "", "eleven|одиннадцать|mười một"),
     ("N", 12, "", "twelve|двенадцать|mười hai"),
     ("p", 0, "", "in|of|during|за|trong|hồi"),
-    ("q", 0, "", "on|over|на|числа|ngày|mùng|mồng|hôm"),
+    ("q", 0, "", "on|over|на|mùng|mồng|hôm"),
+    ("g", 0, "", "ngày"),
+    ("u", 0, "", "числа"),
     ("v", 0, "", "в|во|vào"),
     ("h", 0, "", "the|that"),
     ("c", 0, "", "since|с|со|từ^|kể từ|从|自|自从"),
@@ -223,7 +234,7 @@ def _ours() -> Iterator[tuple[str, Word]]:
 
 
 def _from_dateparser() -> Iterator[tuple[str, Word]]:
-    tables = json.loads(_DATA.read_text("utf-8"))["words"]
+    tables = json.loads(DATA.read_text("utf-8"))["words"]
     for language, table in tables.items():
         for number, name in enumerate(MONTHS, 1) if language != "zh" else ():  # date_tokens reads 三月 itself
             yield from _named("M", number, table[name], language)
@@ -239,7 +250,7 @@ def _from_dateparser() -> Iterator[tuple[str, Word]]:
 
 def _words(texts: Iterable[str], word: Word) -> Iterator[tuple[str, Word]]:
     for text in texts:
-        folded = text.casefold().replace("ё", "е")
+        folded = unicodedata.normalize("NFC", text.casefold()).replace("ё", "е")
         if folded not in _NOT_MEANT:
             yield folded, word
 
@@ -298,21 +309,3 @@ def _russian_plural(word: str) -> str | None:
     if word.endswith("а"):
         return word + "м"
     return word[:-1] + "ям" if word.endswith("е") else word + "ам"
-
-
-def compile_words() -> None:
-    """Writes the data file from the installed dateparser."""
-    kept = (*MONTHS, *WEEKDAYS, *UNITS, "relative-type", "ago")
-    words = {}
-    for language in _LANGUAGES:
-        info = import_module(f"dateparser.data.date_translation_data.{language}").info
-        words[language] = {key: info[key] for key in kept}
-    files = metadata.files("dateparser") or []
-    licence = next(file for file in files if file.name == "LICENSE").read_text()
-    about = f"dateparser {metadata.version('dateparser')}, from Unicode CLDR"
-    content = {"source": about, "licence": licence, "words": words}
-    _DATA.write_text(json.dumps(content, ensure_ascii=False, indent=1) + "\n", "utf-8")
-
-
-if __name__ == "__main__":
-    compile_words()

@@ -8,9 +8,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 
 from keepsake.recall.date_grammar import spans_of
-from keepsake.recall.date_tokens import TEXT_MAX, tokens
+from keepsake.recall.date_tokens import TEXT_MAX, kinds_of, tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,17 +38,20 @@ def periods(text: str, now: datetime) -> list[Period]:
 
 # Over the kinds of tokens; the short and doubtful ones count only beside what makes them a time.
 _TIME = re.compile(
-    r"[dCRPVWHMQJKi]|[qvcftBSe][wb]|w(?=,?[Rw])|[pvcftBE]m|q[no]p?m|[no]p?m(?!x)|op?m|m[no](?!x)|m[oy]"
-    r"|[pvcft]y|Uy|yU|UA|E[ph]{0,2}U|ho(?!x)|[no]q|e[UkFD]|S[kFD]|[pvq]h?[DFk]"
+    r"[dCRPVWHMQJKOGi]|[qvcftBSe][wb]|w(?=,?[Rw])|[pvcftBE]m|q[no]p?m|[no]p?m(?!x)|op?m|m[no](?!x)|m[oy]"
+    r"|[pvcft]y|Uy|yU|UA|E[ph]{0,2}U|F[,p]?y|ho(?!x)|[no]u|e[UkFD]|S[kFD]|[pvq]h?[DFk]"
 )
+# Without one of these the pattern above finds nothing.
+_TELLING = frozenset("dCRPVWHMQJKOGibwmyUgFDkou")
 
 
 def carries_time(text: str) -> bool:
     """Does a message name a time: a date, a weekday, a time of day, yesterday, so many days?"""
-    return _TIME.search("".join([token.kind for token in tokens(text)])) is not None
+    found = tokens(text, _TELLING)
+    return bool(found) and _TIME.search(kinds_of(found)) is not None
 
 
-_WHEN = re.compile(
+_WHEN = (
     r"\b(?:what|which)\s+(?:time|date|day|days|month|week|year|hour)\b"
     r"|\b(?:wat|wht)\s+time\b|\bhow\s+(?:long|often|recently|many\s+(?:days|weeks|months|years|hours))\b|\bsince\s+when\b"
     r"|\b(?:what(?:'s|’s|s|\s+is|\s+was)?|the)\s+(?:exact\s+)?date\s+(?:of|for|when|did|was|is)\b"
@@ -60,11 +64,9 @@ _WHEN = re.compile(
     r"|(?<!không )(?<!chưa )(?<!chẳng )(?<!khong )(?<!chua )\bbao\s+(?:giờ|gio)\b"
     r"|什么时[候间]|啥时候|何时|几[时号点日月年天周]|哪[天年日]|哪一?个?[天年月日]|多久|多会儿|多长时间|什么日子|多少[天年]|星期几|周几|礼拜几|日期是|时间是"
 )
-_PLAIN_WHEN = re.compile(r"\b(?:when|когда)\b")
-_OTHER_QUESTION = re.compile(
-    r"\b(?:what|who|whom|whose|where|which|why|how|что|кто|кого|кому|где|куда|откуда|почему|зачем|как|как(?:ой|ая|ое|ие|ую|ом|им))\b"
-)
-_AND = re.compile(r"(?:\b(?:and|or|и|или)|,)\s*$")
+_PLAIN_WHEN = r"\b(?:when|когда)\b"
+_OTHER_QUESTION = r"\b(?:what|who|whom|whose|where|which|why|how|что|кто|кого|кому|где|куда|откуда|почему|зачем|как|как(?:ой|ая|ое|ие|ую|ом|им))\b"
+_AND = r"(?:\b(?:and|or|и|или)|,)\s*$"
 
 
 def asks_when(text: str) -> bool:
@@ -73,10 +75,16 @@ def asks_when(text: str) -> bool:
     "When" and "когда" after another question word only join two clauses ("what did she say when I left").
     """
     folded = text[:TEXT_MAX].casefold().replace("ё", "е")
-    if _WHEN.search(folded):
+    if _compiled(_WHEN).search(folded):
         return True
-    for match in _PLAIN_WHEN.finditer(folded):
+    for match in _compiled(_PLAIN_WHEN).finditer(folded):
         before = folded[: match.start()]
-        if _AND.search(before) or not _OTHER_QUESTION.search(before):
+        if _compiled(_AND).search(before) or not _compiled(_OTHER_QUESTION).search(before):
             return True
     return False
+
+
+@lru_cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """At the first question, since these would slow the start."""
+    return re.compile(pattern)
