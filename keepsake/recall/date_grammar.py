@@ -99,11 +99,8 @@ def _from_partial(partial: Partial, now: datetime) -> Span | None:
 
 
 def _partial(match: _Match, *readings: Partial) -> list[_Item]:
-    found = []
-    for partial in readings:
-        if span := _from_partial(partial, match.now):
-            found.append(_Item(match.start, match.end, span, partial=partial))
-    return found
+    read = ((partial, _from_partial(partial, match.now)) for partial in readings)
+    return [_Item(match.start, match.end, span, partial=partial) for partial, span in read if span]
 
 
 def _year(match: _Match) -> list[_Item]:

@@ -44,7 +44,8 @@ class Token(NamedTuple):
     """A word of time in a text; `dates`: what numbers written out may mean, likeliest first.
 
     Kinds besides those of `date_words.KINDS`: n number, o ordinal, y number that may be a year, r range of numbers,
-    d date, b date that counts only beside a preposition, i the same in Vietnamese, C time of day, "," sign, x anything else.
+    d date, b date that counts only beside a preposition, i the same in Vietnamese, C time of day, "," sign, x
+    anything else.
     """
 
     kind: str

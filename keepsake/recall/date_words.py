@@ -1,7 +1,8 @@
 """Words that name times, in four languages, and what each says. Pure.
 
 Months, weekdays, units and relative days come from CLDR by way of dateparser (BSD-3-Clause; its licence stands in
-data/dateparser_words.json beside the words). `python -m keepsake.recall.date_words_file` makes that file anew. What its tables do not say stands in `_OURS`.
+data/dateparser_words.json beside the words, and `python -m keepsake.recall.date_words_file` makes that file anew).
+What its tables do not say stands in `_OURS`.
 """
 
 from __future__ import annotations
@@ -14,12 +15,15 @@ from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
+
+def _list(words: str) -> tuple[str, ...]:
+    return tuple(words.split())
+
+
 DATA = Path(__file__).parent / "data" / "dateparser_words.json"
-MONTHS = (
-    "january february march april may june july august september october november december".split()
-)  # fmt: skip
-WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
-UNITS = "hour day week month year".split()
+MONTHS = _list("january february march april may june july august september october november december")
+WEEKDAYS = _list("monday tuesday wednesday thursday friday saturday sunday")
+UNITS = _list("hour day week month year")
 
 
 class Word(NamedTuple):
@@ -71,9 +75,7 @@ KINDS = {
 PARTS = {"morning": (4, 12), "noon": (11, 15), "afternoon": (12, 18), "evening": (17, 24), "night": (18, 30)}
 
 # Endings of Russian adjectives, hard and soft; a stem that ends in "~" takes them all.
-_ADJECTIVE = (
-    "ый ий ого его ому ему ым им ом ем ая яя ой ей ую юю ое ее ые ие ых их ыми ими".split()
-)  # fmt: skip
+_ADJECTIVE = _list("ый ий ого его ому ему ым им ом ем ая яя ой ей ую юю ое ее ые ие ых их ыми ими")
 _THIS = "этот|этого|этому|этим|этом|эта|этой|эту|это|эти|этих|этими"
 
 # Kind, value, unit, words. "^": Vietnamese that without diacritics would be another word.
@@ -160,14 +162,18 @@ _OURS = (
 
 # In dateparser's tables, and yet not said of time, or far oftener said of something else.
 _NOT_MEANT = frozenset(
-    "mo y yr d m h tu we th fr sa su s с д buổi chút lát 日 月 分".split()
-    + ["ban ngày", "ngày", "nguyên bản", "thứ 1", "till date", "thang"]
+    (
+        *_list("mo y yr d m h tu we th fr sa su s с д buổi chút lát ngày thang 日 月 分"),
+        *("ban ngày", "nguyên bản", "thứ 1", "till date"),
+    )
 )
 # Months and weekdays that are words or names too. Of these _VERBS stand before numbers in plain English as well.
 _DOUBTFUL = frozenset(
-    "may march april june august jan feb mar apr jun jul aug sep sept oct nov dec mon tue tues wed thu fri sat sun"
-    " янв февр фев мар апр июн июл авг сент сен окт нояб ноя дек марта марту марте мая среда среды"
-    " пн вт ср чт пт сб вс пнд втр срд чтв птн сбт вск cn".split()
+    _list(
+        "may march april june august jan feb mar apr jun jul aug sep sept oct nov dec mon tue tues wed thu fri sat sun"
+        " янв февр фев мар апр июн июл авг сент сен окт нояб ноя дек марта марту марте мая среда среды"
+        " пн вт ср чт пт сб вс пнд втр срд чтв птн сбт вск cn"
+    )
 )
 # 上周五 is the Friday of last week, not the last Friday.
 _WEEKS = ((-2, ("上上", "上上个")), (-1, ("上", "上个")), (0, ("这", "这个", "本")), (1, ("下", "下个")))

@@ -51,21 +51,29 @@ def carries_time(text: str) -> bool:
     return bool(found) and _TIME.search(kinds_of(found)) is not None
 
 
-_WHEN = (
-    r"\b(?:what|which)\s+(?:time|date|day|days|month|week|year|hour)\b"
-    r"|\b(?:wat|wht)\s+time\b|\bhow\s+(?:long|often|recently|many\s+(?:days|weeks|months|years|hours))\b|\bsince\s+when\b"
-    r"|\b(?:what(?:'s|’s|s|\s+is|\s+was)?|the)\s+(?:exact\s+)?date\s+(?:of|for|when|did|was|is)\b"
-    r"|\bво\s+сколько\b|\bв\s?котором\s+часу\b|\bкак\s+(?:давно|долго|часто|скоро)\b|\bсколько\s+(?:времени|дней|недель|месяцев|лет|часов)\b"
-    r"|\bс\s+каких\s+пор\b|\bкак(?:ого|ому|ой|ое|им|ая|ую)\s+(?:числ|дат|день|дн[яюе]|год|месяц|час)\w*"
-    r"|\bкак(?:им|ом|ие|ой)\s+(?:дн|день|год|месяц|недел|час|числ|дат)\w*"
-    r"|\b(?:khi|lúc|hôm|ngày|tháng|năm|tuần|bữa|thứ|giờ)\s+(?:nào|mấy|bao\s+nhiêu)\b(?!\s+cũng)"
-    r"|\b(?:khi|luc|hom|ngay|thang|nam|tuan|bua|thu)\s+(?:nao|may)\b(?!\s+cung)"
-    r"|\bmấy\s+(?:giờ|ngày|tuần|tháng|năm)\b|\bmay\s+gio\b|\bbao\s+(?:lâu|lau)\b"
-    r"|(?<!không )(?<!chưa )(?<!chẳng )(?<!khong )(?<!chua )\bbao\s+(?:giờ|gio)\b"
-    r"|什么时[候间]|啥时候|何时|几[时号点日月年天周]|哪[天年日]|哪一?个?[天年月日]|多久|多会儿|多长时间|什么日子|多少[天年]|星期几|周几|礼拜几|日期是|时间是"
+# Question words of time. No library that was found has them; the tables of dateparser hold answers only.
+_WHEN = "|".join(
+    (
+        r"\b(?:what|which)\s+(?:time|date|day|days|month|week|year|hour)\b",
+        r"\bhow\s+(?:long|often|recently|many\s+(?:days|weeks|months|years|hours))\b|\bsince\s+when\b",
+        r"\b(?:what(?:['’]?s|\s+is|\s+was)?|the)\s+(?:exact\s+)?date\s+(?:of|for|when|did|was|is)\b",
+        r"\bво\s+сколько\b|\bв\s?котором\s+часу\b|\bкак\s+(?:давно|долго|часто|скоро)\b|\bс\s+каких\s+пор\b",
+        r"\bсколько\s+(?:времени|дней|недель|месяцев|часов)\b",  # not лет, which asks for somebody's age
+        r"\bкак(?:ого|ому|ой|ое|им|ом|ая|ую|ие)\s+(?:числ|дат|день|дн[яюеи]|год|месяц|недел|час)\w*",
+        r"\b(?:khi|lúc|hôm|ngày|tháng|năm|tuần|bữa|giờ)\s+nào\b(?!\s+cũng)",
+        r"\b(?:khi|luc|hom|ngay|thang|nam|tuan|bua|gio)\s+nao\b(?!\s+cung)",
+        r"\b(?:ngày|tháng|năm|thứ|hôm)\s+mấy\b|\bmấy\s+(?:giờ|ngày|tuần|tháng|năm)\b|\bngay\s+may\b|\bmay\s+gio\b",
+        # "Không bao giờ" is never.
+        r"(?<!không )(?<!chưa )(?<!chẳng )(?<!khong )(?<!chua )\bbao\s+(?:giờ|gio)\b|\bbao\s+(?:lâu|lau)\b",
+        r"什么时[候间]|啥时候|何时|几[时号点日月年天周]|哪一?个?[天年月日]|多久|多会儿|多长时间|什么日[子期]|多少[天年]",
+        r"(?:星期|周|礼拜)几",
+    )
 )
 _PLAIN_WHEN = r"\b(?:when|когда)\b"
-_OTHER_QUESTION = r"\b(?:what|who|whom|whose|where|which|why|how|что|кто|кого|кому|где|куда|откуда|почему|зачем|как|как(?:ой|ая|ое|ие|ую|ом|им))\b"
+_OTHER_QUESTION = (
+    r"\b(?:what|who|whom|whose|where|which|why|how|что|кто|кого|кому|где|куда|откуда|почему|зачем"
+    r"|как(?:ой|ая|ое|ие|ую|ом|им)?)\b"
+)
 _AND = r"(?:\b(?:and|or|и|или)|,)\s*$"
 
 

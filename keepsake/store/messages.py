@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from keepsake.clock import from_micros, to_micros
 from keepsake.models import DialogSession, Message, Role
@@ -153,6 +153,42 @@ def by_ids(connection: sqlite3.Connection, user_id: int, ids: Iterable[int]) -> 
         )
         found.update((row[0], _message(row)) for row in rows)
     return found
+
+
+class Stretch(Protocol):
+    """A stretch of time: aware, half-open."""
+
+    @property
+    def start(self) -> datetime: ...
+
+    @property
+    def end(self) -> datetime: ...
+
+
+def in_periods(
+    connection: sqlite3.Connection,
+    user_id: int,
+    periods: Sequence[Stretch],
+    limit: int,
+    before: int | None = None,
+) -> list[int]:
+    """Ids of the newest `limit` of the user's messages that were created in one of these periods, newest first.
+
+    With `before`, only those with a smaller id. Raises ValueError for a naive time.
+    """
+    found: set[tuple[int, int]] = set()
+    below = before if before is not None else 2**63 - 1
+    for period in periods:
+        bounds = to_micros(period.start), to_micros(period.end)
+        found.update(connection.execute(IN_PERIOD, (user_id, *bounds, below, limit)))
+    return [message_id for _, message_id in sorted(found, reverse=True)[:limit]]
+
+
+# Answered from the index alone.
+IN_PERIOD = (
+    "SELECT created_at, id FROM messages WHERE user_id = ? AND created_at >= ? AND created_at < ? AND id < ?"
+    " ORDER BY created_at DESC, id DESC LIMIT ?"
+)
 
 
 class Glance(NamedTuple):
