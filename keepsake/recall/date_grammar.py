@@ -14,23 +14,23 @@ from keepsake.recall.spans import Span
 
 # Over the tokens' kinds. What is longer comes first.
 _GRAMMAR = re.compile(
-    r"(?P<days_month>(?<=[cf])n[t&]h?[no]p?[Mm](?:,?[pU]*y)?)"
+    r"(?P<days_month>(?:(?<=[cf])n[t&]|nt)h?[no]p?[Mm](?:,?[pU]*y)?)"
     r"|(?P<day_month>[nor],?p?[Mm](?:,?[pU]*y)?)"
-    r"|(?P<month_day>[Mm][hq]{0,2}[no](?:,?y)?)"
+    r"|(?P<month_day>[Mm][hq]{0,2}[nor](?:,?y)?)"
     r"|(?P<month_year>[Mm],?[pU]*y)"
     r"|(?P<written>d|(?<=[qcftBvR])[bi])"
     r"|(?P<month>(?<!e)M|(?<=[pvScBtfE])m|m(?=p?R))"
     r"|(?P<year>(?<=[pvcftBE])y|Uy|yU)"
-    r"|(?P<day_of_month>(?<=h)o(?=,|$)|[no]u|q[no](?=,|$))"
+    r"|(?P<day_of_month>(?<=h)o(?=,|$)|[no]u|q[no](?=,|$|R))"
     r"|(?P<long_ago>QA|UA|AQ|[nN]R)"
     r"|(?P<lately>[SL]Q|LU|[QU]L)"
     r"|(?P<relative>R)"
-    r"|(?P<weekday>(?<!e)SW|(?<!e)W|(?<!e)Sw|(?<=[qvcftB])w|w(?=,?R))"
+    r"|(?P<weekday>(?<!e)SW|(?<!e)(?<!eW)W|(?<!e)Sw|(?<=[qvcftB])w|w(?=,?R))"
     r"|(?P<weekday_of_week>J)"
     r"|(?P<part>P|Sh?D)"
     r"|(?P<few_days_ago>V)"
     r"|(?P<season>S[FG]|[FG],?p?h?y|[FG])"
-    r"|(?P<weekend>S?L?k|K)"
+    r"|(?P<weekend>S?L?k|(?<!e)K)"
     r"|(?P<edge>E[ph]{0,2}U|O)"
 )
 _GAP = frozenset("pvqh,")  # what may stand between two words of one date
@@ -131,9 +131,9 @@ def _day_and_month(match: _Match) -> list[_Item]:
 
 
 def _month_and_day(match: _Match) -> list[_Item]:
-    first, day = match.tokens[match.start], match.of("no")
+    first, day = match.tokens[match.start], match.of("nor")
     english = first.text.isascii() and not first.text.startswith("th")
-    if day and day.kind == "n" and not (english or match.of("q")):  # "в марте 3 раза": only March
+    if day and day.kind != "o" and not (english or match.of("q")):  # "в марте 3 раза": only March
         month = _Match(match.tokens, match.start, match.start + 1, match.now)
         return _month(month) if first.kind == "M" or _preposed(match) else []
     return _day_and_month(match)
@@ -176,8 +176,14 @@ def _day_of_month(match: _Match) -> list[_Item]:
     return _partial(match, Partial(None, None, day.value)) if said and 1 <= day.value <= 31 else []
 
 
+_BEFORE_THE_NUMBER = frozenset(("cách", "cach"))  # cách đây 3 ngày; "trước 3 ngày" is three days ahead
+
+
 def _long_ago(match: _Match) -> list[_Item]:
     amount = match.of("Q") or match.of("R")
+    first = match.tokens[match.start]
+    if first.kind == "A" and first.text not in _BEFORE_THE_NUMBER:
+        return []
     if amount is None:
         unit = match.of("U")
         assert unit is not None
@@ -272,11 +278,11 @@ def _season_is_meant(match: _Match, season: Token) -> bool:
 def _weekend(match: _Match) -> list[_Item]:
     shift, lately, weekend = match.of("S"), match.of("L"), match.of("Kk")
     assert weekend is not None
-    if weekend.kind == "K" or shift or lately:
+    if (weekend.kind == "K" and not weekend.unit) or shift or lately:
         weeks = -1 if lately else shift.value if shift else weekend.value
         return match.item(spans.weekend(match.now, weeks))
     before = match.at(match.start - 1)
-    if before is None or before.kind not in "pvqhcfB":
+    if not weekend.unit and (before is None or before.kind not in "pvqhcfB"):
         return []
     return match.item(spans.weekend(match.now, 0 if match.now.weekday() >= 5 else -1))
 

@@ -44,7 +44,7 @@ class Token(NamedTuple):
     """A word of time in a text; `dates`: what numbers written out may mean, likeliest first.
 
     Kinds besides those of `date_words.KINDS`: n number, o ordinal, y number that may be a year, r range of numbers,
-    d date, b date that counts only beside a preposition, i the same in Vietnamese, C time of day, "," sign, x
+    d date, b date that counts only beside a preposition, i the same that is no fraction, C time of day, "," sign, x
     anything else.
     """
 
@@ -234,9 +234,11 @@ def _joined(found: list[Token], text: str) -> list[Token]:
 
 
 def _read(token: Token, text: str) -> Token:
-    """A date in numbers as the text's language reads it; Vietnamese writes 14/4 without a preposition."""
-    if token.kind == "b" and token.text != "24/7" and _VIETNAMESE.search(text):
-        token = token._replace(kind="i")
+    """A date in numbers as the text's language reads it. 20/11 is one; 3/4 may be, in Vietnamese."""
+    if token.kind == "b" and "/" in token.text and token.text != "24/7":
+        plain = len(token.dates) == 1 and token.dates[0].day != token.dates[0].month
+        if plain or _VIETNAMESE.search(text):
+            token = token._replace(kind="i")
     if len(token.dates) > 1 and _DAY_FIRST.search(text):
         return token._replace(dates=token.dates[:1])
     return token._replace(dates=token.dates[-1:]) if _CHINESE.search(text) else token
@@ -247,6 +249,6 @@ def _counting(joined: list[Token]) -> int | None:
     if not joined:
         return None
     last, before = joined[-1], joined[-2] if len(joined) > 1 else _OTHER
-    if last.kind in "nN" and before.kind != "q":
-        return last.value
+    if last.kind in "nNr" and before.kind != "q":
+        return last.value % 100 if last.kind == "r" else last.value
     return 5 if last.text in ("năm", "nam") and last.kind == "U" else None

@@ -38,8 +38,8 @@ def periods(text: str, now: datetime) -> list[Period]:
 
 # Over the kinds of tokens; the short and doubtful ones count only beside what makes them a time.
 _TIME = re.compile(
-    r"[dCRPVWHMQJKOGi]|[qvcftBSe][wb]|w(?=,?[Rw])|[pvcftBE]m|q[no]p?m|[no]p?m(?!x)|op?m|m[no](?!x)|m[oy]"
-    r"|[pvcft]y|Uy|yU|UA|E[ph]{0,2}U|F[,p]?y|ho(?!x)|[no]u|e[UkFD]|S[kFD]|[pvq]h?[DFk]"
+    r"[dCRPVWHMQJKOGi]|[qvcftBSe][wb]|w(?=,?[Rw])|[pvcftBE]m|q[no]p?m|[no]p?m(?!x)|[or]p?m|m[no](?!x)|m[ory]"
+    r"|[pvcft]y|Uy|yU|UA|E[ph]{0,2}U|F[,p]?y|ho(?!x)|[no]u|e[UkFD]|S[kFD]|nD|[pvq]h?[DFk]"
 )
 # Without one of these the pattern above finds nothing.
 _TELLING = frozenset("dCRPVWHMQJKOGibwmyUgFDkou")
@@ -74,7 +74,7 @@ _OTHER_QUESTION = (
     r"\b(?:what|who|whom|whose|where|which|why|how|что|кто|кого|кому|где|куда|откуда|почему|зачем"
     r"|как(?:ой|ая|ое|ие|ую|ом|им)?)\b"
 )
-_AND = r"(?:\b(?:and|or|и|или)|,)\s*$"
+_AND = r"\b(?:and|or|и|или)\s*$"
 
 
 def asks_when(text: str) -> bool:
