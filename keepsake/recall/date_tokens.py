@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 import unicodedata
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -70,7 +71,7 @@ def tokens(text: str, unless: frozenset[str] | None = None) -> list[Token]:
     return _joined(found, text) if unless is None or not unless.isdisjoint(kinds_of(found)) else []
 
 
-def kinds_of(found: list[Token]) -> str:
+def kinds_of(found: Sequence[Token]) -> str:
     """The letters of these tokens."""
     return "".join([token.kind for token in found])
 

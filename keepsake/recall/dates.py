@@ -1,6 +1,8 @@
 """The time route's questions: which periods a question names, whether it asks when, whether a message says when. Pure.
 
-Four languages, also mixed. Words are in `date_words`, rules in `date_grammar`; both are read at the first question.
+English, Russian, Vietnamese and Chinese, also mixed. A text becomes tokens of one letter each (`date_tokens`, with the
+words of `date_words`), rules are regular expressions over those letters (`date_rules`), and what stands side by side is
+put together (`date_grammar`, `spans`). Words are read at the first question.
 """
 
 from __future__ import annotations

@@ -89,7 +89,7 @@ def _begun(now: datetime, spans: Iterable[Span | None]) -> Span | None:
 
 
 def ago(now: datetime, unit: str, count: int) -> Span:
-    """ "Two weeks ago": a unit's width around that moment; whole days where it is a day. 0 means a few."""
+    """Two weeks ago: a unit's width around that moment; whole days where it is a day. 0 means a few."""
     if unit == "day" and count:
         return offset(now, "day", -count)
     first, last = (count, count) if count else _FEW
@@ -98,7 +98,7 @@ def ago(now: datetime, unit: str, count: int) -> Span:
 
 
 def days_ago(now: datetime) -> Span:
-    """ "The other day": the seven days before today."""
+    """The other day: the seven days before today."""
     return Span(offset(now, "day", -7).start, offset(now, "day", 0).start, "day")
 
 
@@ -108,12 +108,12 @@ def _whole_days(span: Span) -> Span:
 
 
 def lately(now: datetime, unit: str, count: int) -> Span:
-    """ "The last two weeks": up to now. 0 means a few."""
+    """The last two weeks: up to now. 0 means a few."""
     return Span(_back(now, unit, count or _FEW[1]), now, _grain(unit))
 
 
 def before(span: Span, unit: str, count: int) -> Span:
-    """ "The week before 7 May": so much time up to a day."""
+    """The week before 7 May: so much time up to a day."""
     return Span(_back(span.start, unit, count or _FEW[1]), span.start, _grain(unit))
 
 
