@@ -29,7 +29,7 @@ from benchmarks.peers.work import Said, Wanted, Work
 
 ROOT = Path(__file__).resolve().parents[2]
 _RESTARTS = 3
-_PHASE_SECONDS = 420
+_PHASE_SECONDS = 900
 _QUIET = {
     "OMP_NUM_THREADS": "1",
     "HF_HUB_OFFLINE": "1",
@@ -203,8 +203,11 @@ def main() -> None:
     most, sizes = (1, [1_000]) if options.quick else (options.conversations, options.sizes)
     work = work_of(talks[:most], sizes)
     chosen = [one for one in candidates() if not options.only or one.script in options.only]
+    rows: list[Figures] = []
     with tempfile.TemporaryDirectory() as folder:
-        rows = [measure(one, work, Path(folder) / str(number)) for number, one in enumerate(chosen)]
+        for number, one in enumerate(chosen):
+            rows.append(measure(one, work, Path(folder) / str(number)))
+            print(table(rows[-1:], work.sizes).splitlines()[-1], file=sys.stderr, flush=True)
     print(f"{heading(work)}\n\n{table(rows, work.sizes)}")
 
 

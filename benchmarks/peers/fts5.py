@@ -36,6 +36,9 @@ class Words:
         query = " OR ".join(f'"{word}"' for word in words)
         return [row[0] for row in self._connection.execute(_SEARCH, (query, user, DEPTH))]
 
+    async def ready(self, text: str) -> None:
+        """There is no model to wait for."""
+
     async def fill(self, messages: Sequence[Said], vectors: Sequence[Vector]) -> None:
         rows = [(said.text, said.user, said.id) for said in messages]
         with self._connection:

