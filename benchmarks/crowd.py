@@ -13,7 +13,7 @@ import numpy as np
 import psutil
 
 from benchmarks.measure import Row, settings_for
-from benchmarks.writing import sentence
+from benchmarks.texts import sentence
 from keepsake.clock import system_clock
 from keepsake.manager import HybridMemoryManager
 from keepsake.store import embeddings, jobs, users
