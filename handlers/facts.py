@@ -9,11 +9,12 @@ from keepsake.locales import translate
 from keepsake.models import CATEGORIES, Fact
 
 SHOWN = 15
+_LONGEST_PAGE_NUMBER = 6  # digits; Python refuses to read thousands of them
 
 
 async def handle_facts(app: Assistant, chat: Chat, args: str) -> None:
     """Lists the active facts by category, a page at a time; `/facts 2` shows the second page."""
-    await _show(app, chat, int(args) if args.isdecimal() and len(args) < SHOWN else 1)
+    await _show(app, chat, int(args) if args.isdecimal() and len(args) <= _LONGEST_PAGE_NUMBER else 1)
 
 
 async def handle_facts_press(app: Assistant, chat: Chat, page: str) -> None:

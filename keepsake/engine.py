@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
-from itertools import groupby
 
 from keepsake.accounts import UserAccount
 from keepsake.clock import Clock, system_clock, utc_day
@@ -24,7 +22,6 @@ from keepsake.facts.keeper import Extractor, FactKeeper
 from keepsake.facts.sensitive import mask
 from keepsake.facts.signals import is_urgent
 from keepsake.forgetting.cleaning import clean
-from keepsake.forgetting.prune import Verdict
 from keepsake.forgetting.service import ERASE, HOLD, PRUNE, Forgetting, Pause
 from keepsake.index import terms
 from keepsake.index.chroma import ChromaIndex
@@ -47,8 +44,9 @@ from keepsake.recall.search import Recall
 from keepsake.settings import Settings
 from keepsake.store import embeddings, usage, users
 from keepsake.store.database import Database
+from keepsake.store.jobs import CHROMA, EMBED, EXPIRE, EXTRACT, IDLE, UNINDEX
 from keepsake.store.messages import NewMessage
-from keepsake.store.storage import CHROMA, EMBED, EXPIRE, EXTRACT, IDLE, UNINDEX, Also, SQLiteMemoryStorage
+from keepsake.store.storage import Also, SQLiteMemoryStorage
 from keepsake.verify import fix
 
 log = logging.getLogger(__name__)
@@ -93,7 +91,13 @@ class Engine:
         self._vectors = self._make_vectors(parts, clock)
         self._calibration = calibration(parts.embedder.name if parts.embedder else None)
         self._facts = FactKeeper(settings, storage, self._vectors, self._calibration.scale)
-        self._recall = self._make_recall(self._vectors)
+        self._recall = Recall(
+            storage.database,
+            self._vectors,
+            scale=self._calibration.scale,
+            candidates=settings.recall_candidates,
+            reranking=Reranking(parts.reranker, settings.reranker_candidates),
+        )
         self.forgetting = Forgetting(
             storage.database,
             parts.chroma,
@@ -214,21 +218,14 @@ class Engine:
         self, question: Question, limit: int, *, above_floor: bool = False
     ) -> list[tuple[Message, float]]:
         """Messages about a question, best first; `above_floor`: only those that are worth showing."""
+        if limit == 0:
+            return []
         floor = self.floor if above_floor else None
         try:
             return await self._recall.search(question, limit, floor)
         except EmbeddingError as error:
             log.warning("recall by keyword only: %s", error)
             return await self._recall.search(question, limit, floor, by_meaning=False)
-
-    def _make_recall(self, vectors: VectorMemoryStorage | None) -> Recall:
-        return Recall(
-            self.storage.database,
-            vectors,
-            scale=self._calibration.scale,
-            candidates=self.settings.recall_candidates,
-            reranking=Reranking(self._parts.reranker, self.settings.reranker_candidates),
-        )
 
     @property
     def floor(self) -> float:
@@ -251,7 +248,6 @@ class Engine:
         recent = await self.storage.last_messages(user_id, stm_size + ltm_size, before)
         stm = recent[-stm_size:] if stm_size else []
         ltm = recent[: len(recent) - len(stm)]
-        facts = await self._facts.profile(user_id, query, now or self.clock())
         question = Question(
             user_id,
             query,
@@ -261,10 +257,10 @@ class Engine:
             without={message.id for message in recent} - {one.id for one in ltm if is_cut(one.content)},
         )
         everything_stands_there = len(recent) < stm_size + ltm_size and len(question.without) == len(recent)
-        found = (
-            []
-            if everything_stands_there
-            else await self.search(question, self.settings.rag_size, above_floor=True)
+        # Both wait for the same embedding.
+        facts, found = await asyncio.gather(
+            self._facts.profile(user_id, query, now or self.clock()),
+            self.search(question, 0 if everything_stands_there else self.settings.rag_size, above_floor=True),
         )
         recalled = {message.id for message, _ in found}
         ltm = [message for message in ltm if message.id not in recalled]
@@ -377,14 +373,8 @@ class Engine:
         return Done(commit=partial(fix, now=self.clock()))
 
     async def _prune(self, _job: Job) -> Done:
-        def step(connection: sqlite3.Connection) -> Sequence[Verdict]:
-            gone = clean(connection, self.settings, now=self.clock())
-            for user_id, its in groupby(gone, key=lambda verdict: verdict.fact.user_id):
-                self.storage.unindex_facts(connection, user_id, [verdict.fact.id for verdict in its])
-            return gone
-
         # Its own transaction: what went is told, and a kill between the two only tells less.
-        gone = await self.storage.database.write(step)
+        gone = await self.storage.database.write(clean, self.settings, now=self.clock())
         return Done(result={"facts": [verdict.as_dict() for verdict in gone]})
 
     async def begin_erasure(self, user_id: int, told: dict[str, object] | None = None) -> int | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Literal
 
 Role = Literal["user", "assistant"]
@@ -118,6 +118,11 @@ class Fact:
     model: str | None = None
     prompt_version: str | None = None
     message_ids: tuple[int, ...] = field(default=())
+
+    @property
+    def ends(self) -> datetime | None:
+        """When its last day is over, `valid_until` being that day's beginning. None: never; vital facts outlast it."""
+        return None if self.vital or self.valid_until is None else self.valid_until + timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)

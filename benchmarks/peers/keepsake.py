@@ -15,7 +15,7 @@ from benchmarks.filling import fill
 from benchmarks.measure import settings_for
 from benchmarks.peers.runner import main
 from benchmarks.peers.work import DEPTH, DIMENSION, HashedEmbedder, Said, Vector
-from keepsake.engine import ERASE
+from keepsake.forgetting.service import ERASE
 from keepsake.index.embedder import E5_NAME, E5Engine, Engine
 from keepsake.index.sentence_engine import SentenceEngine
 from keepsake.manager import HybridMemoryManager

@@ -11,8 +11,10 @@ from keepsake.cli.out import DONE, remark, say, say_json
 from keepsake.cli.queue import JobQueue, Wish, Worker, fulfil
 from keepsake.cli.readers import require_memory
 from keepsake.clock import system_clock
-from keepsake.forgetting.cleaning import verdicts
+from keepsake.errors import FolderHeld
+from keepsake.forgetting.cleaning import clean, verdicts
 from keepsake.forgetting.service import PRUNE
+from keepsake.lock import FolderLock
 from keepsake.settings import Settings
 from keepsake.store.database import connect_reader
 
@@ -29,9 +31,7 @@ async def prune(settings: Settings, *, dry_run: bool, as_json: bool) -> int:
     if dry_run:
         found = await asyncio.to_thread(_would_go, settings)
     else:
-        async with Worker(settings) as worker:
-            result: Any = await fulfil(worker, JobQueue(settings.database_path), Wish(PRUNE))
-        found = result["facts"]
+        found = await _clean(settings)
     if as_json:
         say_json(found)
     elif found:
@@ -39,6 +39,20 @@ async def prune(settings: Settings, *, dry_run: bool, as_json: bool) -> int:
     else:
         remark("nothing to clean")
     return DONE
+
+
+async def _clean(settings: Settings) -> list[dict[str, object]]:
+    """What went. Where no bot runs none is started: it would end what is past its date before it is told of."""
+    queue = JobQueue(settings.database_path)
+    try:
+        with FolderLock(settings.data_dir):
+            gone = await queue.write(clean, settings, now=system_clock())
+            return [one.as_dict() for one in gone]
+    except FolderHeld:
+        async with Worker(settings) as worker:
+            result: Any = await fulfil(worker, queue, Wish(PRUNE))
+            facts: list[dict[str, object]] = result["facts"]
+            return facts
 
 
 def _would_go(settings: Settings) -> list[dict[str, object]]:

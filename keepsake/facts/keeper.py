@@ -18,7 +18,7 @@ from keepsake.facts.extract import Extraction, by_hand
 from keepsake.facts.reconcile import gate_of
 from keepsake.facts.scoring import Mnemosyne, TriTier
 from keepsake.facts.sensitive import holds_secret
-from keepsake.facts.settle import Proposal, Settled, expire, settle
+from keepsake.facts.settle import Proposal, expire, settle
 from keepsake.facts.signals import taken_back
 from keepsake.facts.window import fit_window
 from keepsake.index.terms import analyse
@@ -77,9 +77,9 @@ class FactKeeper:
         def write(connection: sqlite3.Connection) -> Fact:
             now = self._storage.now_micros()
             users.ensure(connection, user_id, now)
-            settled = settle(connection, user_id, [proposal], now=now, made_by="hand", gate=self._gate)
-            self._index(connection, user_id, settled)
-            return fact_rows.by_ids(connection, user_id, settled.stored)[0]
+            stored = settle(connection, user_id, [proposal], now=now, made_by="hand", gate=self._gate)
+            self._storage.queue_facts(connection, user_id, stored)
+            return fact_rows.by_ids(connection, user_id, stored)[0]
 
         return await self._storage.database.write(write)
 
@@ -105,8 +105,8 @@ class FactKeeper:
 
         def commit(connection: sqlite3.Connection) -> None:
             now = self._storage.now_micros()
-            settled = settle(connection, user_id, proposals, now=now, made_by="extraction", gate=self._gate)
-            self._index(connection, user_id, settled)
+            stored = settle(connection, user_id, proposals, now=now, made_by="extraction", gate=self._gate)
+            self._storage.queue_facts(connection, user_id, stored)
             self._storage.end_extraction(connection, user_id, window[-1].id)
 
         return Done(commit)
@@ -123,12 +123,7 @@ class FactKeeper:
 
     def expire_now(self, connection: sqlite3.Connection) -> None:
         """Ends what is past its date: a transaction."""
-        for fact in expire(connection, self._storage.now_micros()):
-            self._storage.unindex_facts(connection, fact.user_id, [fact.id])
-
-    def _index(self, connection: sqlite3.Connection, user_id: int, settled: Settled) -> None:
-        self._storage.queue_facts(connection, user_id, settled.stored)
-        self._storage.unindex_facts(connection, user_id, settled.closed)
+        expire(connection, self._storage.now_micros())
 
     async def _proposals(
         self, user_id: int, drafts: Sequence[FactDraft], window: Sequence[Message]

@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from keepsake.models import Fact
 
-_ONE_DAY = timedelta(days=1)
-
 
 def holding(facts: Sequence[Fact], now: datetime) -> list[Fact]:
-    """The active facts whose last day is not over; of vital ones the day does not count."""
-    return [
-        fact
-        for fact in facts
-        if fact.status == "active"
-        and (fact.vital or fact.valid_until is None or now - _ONE_DAY < fact.valid_until)
-    ]
+    """The active facts whose last day is not over."""
+    return [fact for fact in facts if fact.status == "active" and (fact.ends is None or now < fact.ends)]
 
 
 def select(facts: Sequence[Fact], scores: Mapping[int, float], limit: int) -> list[tuple[Fact, float]]:

@@ -14,16 +14,8 @@ from functools import partial
 from keepsake.clock import from_micros, to_micros
 from keepsake.facts.normalise import normalise
 from keepsake.facts.reconcile import Decision, Known, reconcile
-from keepsake.models import Fact, FactChange, FactDraft, FactStatus, FactWhat, MadeBy
+from keepsake.models import Fact, FactChange, FactDraft, FactWhat, MadeBy
 from keepsake.store import facts, history
-
-
-@dataclass(frozen=True, slots=True)
-class Settled:
-    """Ids of the facts that were stored, and of those that are active no longer."""
-
-    stored: list[int] = field(default_factory=list)
-    closed: list[int] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +35,10 @@ def settle(
     now: int,
     made_by: MadeBy,
     gate: float,
-) -> Settled:
-    """Stores what is new, ends what no longer holds, and writes the history."""
+) -> list[int]:
+    """Stores what is new, ends what no longer holds, writes the history. Returns the ids of what is new and holds."""
     known = {fact.id: fact for fact in facts.of_user(connection, user_id, all_statuses=True)}
-    settled = Settled()
+    stored: list[int] = []
     for proposal in proposals:
         draft = normalise(proposal.draft)
         decision = reconcile(draft, Known(list(known.values()), proposal.cosines, gate, proposal.correcting))
@@ -54,20 +46,25 @@ def settle(
         if fact_id is None:
             continue
         closed = [*(one.id for one in decision.merged), *(one.id for one, _ in decision.ended)]
-        settled.stored.append(fact_id)
-        settled.closed.extend(closed)
+        # One draft may take the place of another one of the same transaction.
+        stored = [one for one in (*stored, fact_id) if one not in closed]
         known |= {one.id: one for one in facts.by_ids(connection, user_id, [fact_id, *closed])}
-    # One draft may have taken the place of another one of the same transaction.
-    return Settled([one for one in settled.stored if one not in settled.closed], settled.closed)
+    return stored
 
 
-def expire(connection: sqlite3.Connection, now: int) -> list[Fact]:
-    """Ends the facts of everybody whose last day is over (F7), and returns them as they were."""
-    midnight = from_micros(now).replace(hour=0, minute=0, second=0, microsecond=0)
-    ended = facts.past_their_date(connection, to_micros(midnight))
-    for fact in ended:
-        _close(connection, fact, "expired", "expired", now=now, made_by="prune")
-    return ended
+def expire(connection: sqlite3.Connection, now: int) -> None:
+    """Ends the facts of everybody whose last day is over (F7)."""
+    for fact in facts.on_or_past_last_day(connection, now):
+        if fact.ends is not None and from_micros(now) >= fact.ends:
+            end(connection, fact, now=now)
+
+
+def end(connection: sqlite3.Connection, fact: Fact, *, now: int) -> None:
+    """Keeps a fact as one that holds no more: by its date where that has come, else from now on."""
+    until = min(now, to_micros(fact.valid_until)) if fact.valid_until else now
+    facts.close(connection, fact.user_id, fact.id, "expired", now)
+    what: FactWhat = "expired"
+    _note(connection, fact.user_id, fact.id, what, made_by="prune", now=now, at=until, before=fact.content)
 
 
 def _carry_out(
@@ -103,20 +100,6 @@ def _carry_out(
         facts.close(connection, user_id, one.id, "superseded", now, until)
         note(one.id, ending, other=fact_id, before=one.content, after=draft.content)
     return fact_id
-
-
-def _close(
-    connection: sqlite3.Connection,
-    fact: Fact,
-    status: FactStatus,
-    what: FactWhat,
-    *,
-    now: int,
-    made_by: MadeBy,
-) -> None:
-    facts.close(connection, fact.user_id, fact.id, status, now)
-    at = to_micros(fact.valid_until) if fact.valid_until else now
-    _note(connection, fact.user_id, fact.id, what, before=fact.content, made_by=made_by, now=now, at=at)
 
 
 def _note(

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from keepsake.clock import to_micros
+from keepsake.facts import settle
 from keepsake.forgetting.prune import Limits, Verdict, prune
 from keepsake.settings import Settings
-from keepsake.store import cleaning
+from keepsake.store import facts
 
 
 def verdicts(connection: sqlite3.Connection, settings: Settings, *, now: datetime) -> list[Verdict]:
@@ -19,7 +20,7 @@ def verdicts(connection: sqlite3.Connection, settings: Settings, *, now: datetim
         timedelta(days=settings.prune_unused_days),
         settings.prune_unused_importance,
     )
-    return prune(cleaning.all_facts(connection), limits, now=now)
+    return prune(facts.all_facts(connection), limits, now=now)
 
 
 def clean(connection: sqlite3.Connection, settings: Settings, *, now: datetime) -> Sequence[Verdict]:
@@ -27,7 +28,7 @@ def clean(connection: sqlite3.Connection, settings: Settings, *, now: datetime) 
     found = verdicts(connection, settings, now=now)
     for verdict in found:
         if verdict.action == "removed":
-            cleaning.remove(connection, verdict.fact)
+            facts.remove(connection, verdict.fact, to_micros(now))
         else:
-            cleaning.expire(connection, verdict.fact, to_micros(now))
+            settle.end(connection, verdict.fact, now=to_micros(now))
     return found

@@ -11,7 +11,6 @@ from keepsake.models import Fact
 
 Rule = Literal["replaced", "past", "unused"]
 Action = Literal["removed", "expired"]
-_ONE_DAY = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +58,8 @@ def _judge(fact: Fact, limits: Limits, now: datetime) -> Verdict | None:
         return Verdict(fact, "replaced", "removed", ended) if now - ended > limits.replaced else None
     if fact.status != "active":
         return None
-    if fact.valid_until is not None and now >= fact.valid_until + _ONE_DAY:  # it is the day's beginning
-        return Verdict(fact, "past", "expired", fact.valid_until + _ONE_DAY)
+    if fact.ends is not None and now >= fact.ends:
+        return Verdict(fact, "past", "expired", fact.ends)
     last_use = max(fact.created_at, fact.last_hit_at or fact.created_at)
     if fact.importance < limits.importance and now - last_use > limits.unused:
         return Verdict(fact, "unused", "expired", last_use)

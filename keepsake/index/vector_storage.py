@@ -27,7 +27,7 @@ from keepsake.models import ItemKind, Job
 from keepsake.store import embeddings, jobs, users
 from keepsake.store.database import Database
 from keepsake.store.embeddings import ItemKey, Vector
-from keepsake.store.storage import CHROMA, EMBED
+from keepsake.store.jobs import CHROMA, EMBED
 
 log = logging.getLogger(__name__)
 

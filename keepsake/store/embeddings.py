@@ -163,12 +163,11 @@ def delete(connection: sqlite3.Connection, user_id: int) -> None:
     connection.execute("DELETE FROM embeddings WHERE user_id = ?", (user_id,))
 
 
-def delete_one(connection: sqlite3.Connection, user_id: int, kind: ItemKind, item_id: int) -> None:
-    """Takes away an item's vector, and the wish for one."""
-    for table in ("embeddings", "vector_queue"):
-        connection.execute(
-            f"DELETE FROM {table} WHERE user_id = ? AND kind = ? AND item_id = ?", (user_id, kind, item_id)
-        )
+def delete_one(connection: sqlite3.Connection, user_id: int, kind: ItemKind, item_id: int) -> bool:
+    """Takes away an item's vector, and the wish for one. Was there a vector?"""
+    of_item = "user_id = ? AND kind = ? AND item_id = ?", (user_id, kind, item_id)
+    connection.execute(f"DELETE FROM vector_queue WHERE {of_item[0]}", of_item[1])
+    return connection.execute(f"DELETE FROM embeddings WHERE {of_item[0]}", of_item[1]).rowcount > 0
 
 
 def count(connection: sqlite3.Connection, user_id: int, model: str | None = None) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 
 from keepsake.clock import from_micros, to_micros
 from keepsake.models import Fact, FactDraft, FactStatus
-from keepsake.store import embeddings
+from keepsake.store import embeddings, jobs
 
 _COLUMNS = (
     "id, user_id, content, category, type, status, origin, importance, confidence, vital, hits, created_at,"
@@ -82,7 +82,20 @@ def close(
         " WHERE id = ?5 AND user_id = ?6",
         (status, now, now, until, fact_id, user_id),
     )
-    embeddings.delete_one(connection, user_id, "fact", fact_id)
+    _unindex(connection, user_id, fact_id, now)
+
+
+def remove(connection: sqlite3.Connection, fact: Fact, now: int) -> None:
+    """Takes a fact away with its vector, its history and what it comes from; the messages stay."""
+    _unindex(connection, fact.user_id, fact.id, now)
+    connection.execute("DELETE FROM fact_sources WHERE fact_id = ?", (fact.id,))
+    connection.execute("DELETE FROM facts WHERE id = ?", (fact.id,))
+
+
+def _unindex(connection: sqlite3.Connection, user_id: int, fact_id: int, now: int) -> None:
+    if embeddings.delete_one(connection, user_id, "fact", fact_id):
+        payload: dict[str, object] = {"facts": [fact_id]}
+        jobs.enqueue(connection, jobs.UNINDEX, f"{user_id}:{fact_id}", now, user_id=user_id, payload=payload)
 
 
 def said_at(connection: sqlite3.Connection, user_id: int, message_ids: Iterable[int]) -> int | None:
@@ -97,11 +110,10 @@ def said_at(connection: sqlite3.Connection, user_id: int, message_ids: Iterable[
     return max(found, default=None)
 
 
-def past_their_date(connection: sqlite3.Connection, day: int) -> list[Fact]:
-    """Active facts of everybody whose last day came before `day`, a midnight in microseconds; vital ones never."""
+def on_or_past_last_day(connection: sqlite3.Connection, now: int) -> list[Fact]:
+    """Active facts of everybody whose last day has begun. `now` in microseconds."""
     rows = connection.execute(
-        f"SELECT {_COLUMNS}, {_SOURCES} FROM facts WHERE status = 'active' AND valid_until < ? AND NOT vital",
-        (day,),
+        f"SELECT {_COLUMNS}, {_SOURCES} FROM facts WHERE status = 'active' AND valid_until <= ?", (now,)
     )
     return [_fact(row) for row in rows]
 
@@ -122,6 +134,12 @@ def of_user(connection: sqlite3.Connection, user_id: int, *, all_statuses: bool 
     rows = connection.execute(
         f"SELECT {_COLUMNS}, {_SOURCES} FROM facts WHERE user_id = ?{condition} ORDER BY id", (user_id,)
     )
+    return [_fact(row) for row in rows]
+
+
+def all_facts(connection: sqlite3.Connection) -> list[Fact]:
+    """Everybody's facts of whatever status, a person's after the other's."""
+    rows = connection.execute(f"SELECT {_COLUMNS}, {_SOURCES} FROM facts ORDER BY user_id, id")
     return [_fact(row) for row in rows]
 
 

@@ -15,6 +15,9 @@ from typing import Any
 
 from keepsake.models import Job
 
+EMBED, CHROMA, UNINDEX = "embed", "chroma", "unindex"
+EXTRACT, IDLE, EXPIRE = "extract", "idle", "expire"
+
 
 @dataclass(frozen=True, slots=True)
 class Told:

@@ -12,10 +12,9 @@ from keepsake.clock import Clock, system_clock, to_micros
 from keepsake.models import AnswerEvent, DialogSession, Fact, FactChange, Message, Reason
 from keepsake.store import embeddings, events, facts, history, jobs, messages, users
 from keepsake.store.database import Database
+from keepsake.store.jobs import EMBED, EXPIRE, EXTRACT, IDLE
 from keepsake.store.messages import NewMessage
 
-EMBED, CHROMA, UNINDEX = "embed", "chroma", "unindex"
-EXTRACT, IDLE, EXPIRE = "extract", "idle", "expire"
 OWNER = "owner"
 
 Analyse = Callable[[str], Sequence[str]]
@@ -185,16 +184,9 @@ class SQLiteMemoryStorage:
                 embeddings.queue(connection, user_id, "fact", fact_id)
             jobs.enqueue(connection, EMBED, str(user_id), now, user_id=user_id)
         for fact in facts.by_ids(connection, user_id, stored):
-            if fact.valid_until is not None:
-                after = to_micros(fact.valid_until + timedelta(days=1))
+            if fact.ends is not None:
+                after = to_micros(fact.ends)
                 jobs.enqueue(connection, EXPIRE, str(after), now, run_after=max(after, now))
-
-    def unindex_facts(self, connection: sqlite3.Connection, user_id: int, closed: Sequence[int]) -> None:
-        """Has the vectors of facts that are active no longer taken out of the index."""
-        if closed and self._with_vectors:
-            key = f"{user_id}:{closed[-1]}"  # a fact is closed once
-            payload: dict[str, object] = {"facts": list(closed)}
-            jobs.enqueue(connection, UNINDEX, key, self.now_micros(), user_id=user_id, payload=payload)
 
     def end_extraction(self, connection: sqlite3.Connection, user_id: int, read_to: int) -> None:
         """Moves the cursor in the transaction that stores the facts: a crash repeats the work, never doubles it."""
