@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 EXTRAS ?=
 
-.PHONY: help run test soak check coverage bench bench-telegram bench-budget bench-recall lock clean
+.PHONY: help run test soak check coverage bench bench-telegram bench-budget bench-recall bench-peers lock clean
 .DEFAULT_GOAL := help
 
 help: ## what there is
@@ -50,6 +50,9 @@ bench-budget: $(VENV)/test.stamp ## what assembling a prompt takes, and how prom
 bench-recall: $(VENV)/test.stamp ## recall on chats whose answers are known: DATA=folder
 	$(BIN)/python -m benchmarks.recall $(DATA)
 
+bench-peers: $(VENV)/test.stamp $(VENV)-peers/mem0.stamp $(VENV)-peers/langgraph.stamp ## the same work on keepsake and others: DATA=folder
+	$(BIN)/python -m benchmarks.peers $(DATA) $(ARGS)
+
 lock: ## resolves the newest allowed versions and writes lock/
 	$(PYTHON) -m venv $(VENV)-lock && $(VENV)-lock/bin/pip install --quiet 'pip-tools>=7.5'
 	$(VENV)-lock/bin/pip-compile --quiet --upgrade --generate-hashes --strip-extras --no-emit-index-url \
@@ -61,7 +64,7 @@ lock: ## resolves the newest allowed versions and writes lock/
 	rm -r $(VENV)-lock
 
 clean: ## removes what was installed; memory is not touched
-	rm -rf $(VENV)
+	rm -rf $(VENV) $(VENV)-peers
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("keepsake needs Python 3.11 or newer")'
@@ -78,4 +81,10 @@ $(VENV)/local.stamp: lock/local.txt $(VENV)/run.stamp
 # torch comes from the disk of some machines, so its hash differs: this lock holds versions only.
 $(VENV)/test.stamp: lock/test.txt $(VENV)/run.stamp
 	$(PIP) -r lock/test.txt
+	@touch $@
+
+# The others have environments of their own: their dependencies are none of ours.
+$(VENV)-peers/%.stamp: lock/peer-%.txt
+	$(PYTHON) -m venv $(VENV)-peers/$*
+	$(VENV)-peers/$*/bin/python -m pip install --quiet --disable-pip-version-check -r $<
 	@touch $@

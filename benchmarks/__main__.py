@@ -18,7 +18,7 @@ import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
 
-from benchmarks import crowd, process, writing
+from benchmarks import crowd, process, searching, writing
 from benchmarks.measure import Row, embedding_seconds, table
 
 
@@ -28,6 +28,7 @@ async def _measure(folder: Path, *, quick: bool) -> list[Row]:
     rows += process.start(folder / "process")
     rows += await writing.saving(folder / "saving", unit)
     rows += await writing.contexts(folder, sizes=(1_000,) if quick else (1_000, 10_000, 50_000))
+    rows += await searching.measure(folder / "searching", quick=quick)
     rows += crowd.run(folder / "crowd", people=100 if quick else 2_000)
     return rows
 

@@ -18,8 +18,9 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from benchmarks.filling import fill, random_vectors
 from benchmarks.measure import Row, quantile, settings_for, table
-from benchmarks.writing import fill, sentence
+from benchmarks.texts import sentence
 from keepsake.engine import Engine, Parts
 from keepsake.index.chroma import ChromaIndex
 from keepsake.index.embedder import open_embedder
@@ -58,7 +59,8 @@ async def assembling(folder: Path, size: int) -> list[Row]:
     """Milliseconds of a whole recall without its search, where the prompt fills its 4,000 tokens."""
     settings, chance = settings_for(folder), random.Random(1)
     async with HybridMemoryManager(settings) as memory:
-        await fill(memory, size, chance)
+        texts = [sentence(chance) for _ in range(size)]
+        await fill(memory, _USER, texts, random_vectors(size, seed=size))
         for number in range(60):
             role = "assistant" if number % 2 else "user"
             await memory.save_message(_USER, role, sentence(chance, _LONG))
@@ -80,11 +82,11 @@ async def _recalls(settings: Settings, chance: random.Random) -> tuple[list[floa
     assert isinstance(engine, _Timed)
     taken, tokens = [], []
     try:
-        await engine.recall(_USER, sentence(chance))  # loads the tables
+        await engine.contexts.recall(_USER, sentence(chance))  # loads the tables
         for _ in range(_QUESTIONS):
             question = sentence(chance, 40)
             begun = time.perf_counter()
-            recalled = await engine.recall(_USER, question)
+            recalled = await engine.contexts.recall(_USER, question)
             taken.append(time.perf_counter() - begun - engine.searched)
             tokens.append(sum(count for _, count in recalled.sections))
     finally:

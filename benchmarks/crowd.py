@@ -13,12 +13,13 @@ import numpy as np
 import psutil
 
 from benchmarks.measure import Row, settings_for
-from benchmarks.writing import sentence
+from benchmarks.texts import sentence
 from keepsake.clock import system_clock
 from keepsake.manager import HybridMemoryManager
 from keepsake.store import embeddings, jobs, users
+from keepsake.store.jobs import CHROMA
 from keepsake.store.messages import NewMessage
-from keepsake.store.storage import CHROMA, SQLiteMemoryStorage
+from keepsake.store.storage import SQLiteMemoryStorage
 
 _MESSAGES = 50
 ROOT = Path(__file__).resolve().parents[1]

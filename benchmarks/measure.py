@@ -9,10 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-from keepsake.index.embedder import E5Engine
+from benchmarks.texts import SENTENCE
+from keepsake.index.embedder import E5_NAME, E5Engine
 from keepsake.settings import Settings, load_settings
-
-SENTENCE = "The old ferry leaves the northern harbour at seven every second morning"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +46,12 @@ async def embedding_seconds(times: int = 60) -> float:
     return quantile(taken, 0.5)
 
 
-def settings_for(folder: Path) -> Settings:
+def settings_for(folder: Path, embedding_model: str = E5_NAME) -> Settings:
     """Default settings over a folder of its own, whatever the environment says."""
-    return load_settings(data_dir=folder, local_model="none", openai_base_url=None, openai_model=None)
+    return load_settings(
+        data_dir=folder,
+        local_model="none",
+        openai_base_url=None,
+        openai_model=None,
+        embedding_model=embedding_model,
+    )

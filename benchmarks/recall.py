@@ -1,9 +1,7 @@
 """Recall on dated chats whose answers are known: `make bench-recall DATA=folder`.
 
 The folder holds LoCoMo (any `locomo*.json`, as github.com/snap-research/locomo publishes it) and, or,
-`multilingual/chat*.jsonl` with `questions*.jsonl`. Each conversation is one user; every turn of LoCoMo is a user's
-message with its speaker's name, an image's caption appended, dated by its session and 30 s a turn; questions of
-categories 1–4 that have evidence are asked as they stand.
+`multilingual/chat*.jsonl` with `questions*.jsonl`. How LoCoMo is read stands in `benchmarks.locomo`.
 """
 
 from __future__ import annotations
@@ -20,16 +18,16 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from benchmarks import locomo
 from benchmarks.measure import quantile, settings_for
 from keepsake.manager import HybridMemoryManager
+from keepsake.recall import by_words
 from keepsake.recall.question import Question, understand
-from keepsake.recall.ranking import rank
 
-_CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop"}
 _DEPTHS = (5, 10)
 
 
@@ -47,28 +45,17 @@ class Asked:
 async def load_locomo(memory: HybridMemoryManager, path: Path, first_user: int) -> list[Asked]:
     """Keeps the conversations of a LoCoMo file and returns its questions."""
     asked = []
-    for user_id, sample in enumerate(json.loads(path.read_text(encoding="utf-8")), first_user):
+    for user_id, talk in enumerate(locomo.conversations(path), first_user):
         ids: dict[str, int] = {}
-        talk, number = sample["conversation"], 1
-        while f"session_{number}" in talk:
-            said_at = talk[f"session_{number}_date_time"]
-            begun = datetime.strptime(said_at, "%I:%M %p on %d %B, %Y").replace(tzinfo=UTC)
-            for place, turn in enumerate(talk[f"session_{number}"]):
-                caption = f" [shares {turn['blip_caption']}]" if turn.get("blip_caption") else ""
-                said = await memory.save_message(
-                    user_id,
-                    "user",
-                    f"{turn['text']}{caption}".strip() or "-",
-                    sender=turn["speaker"],
-                    created_at=begun + timedelta(seconds=30 * place),
-                )
-                ids[turn["dia_id"]] = said.id
-            number += 1
-        for question in sample["qa"]:
-            needs = tuple((ids[turn],) for turn in question.get("evidence", ()) if turn in ids)
-            if question.get("category") in _CATEGORIES and needs:
-                labels = ("LoCoMo", f"LoCoMo, {_CATEGORIES[question['category']]}", f"LoCoMo, user {user_id}")
-                asked.append(Asked(user_id, question["question"], needs, labels))
+        for turn in talk.turns:
+            said = await memory.save_message(
+                user_id, "user", turn.text, sender=turn.speaker, created_at=turn.said_at
+            )
+            ids[turn.key] = said.id
+        for question in talk.questions:
+            needs = tuple((ids[key],) for key in question.evidence)
+            labels = ("LoCoMo", f"LoCoMo, {question.category}", f"LoCoMo, user {user_id}")
+            asked.append(Asked(user_id, question.text, needs, labels))
     return asked
 
 
@@ -107,13 +94,13 @@ async def answers(memory: HybridMemoryManager, question: Asked) -> dict[str, lis
     near = await vectors.nearest(question.user_id, query, 1_000_000)
     cosines = {item: cosine for (kind, item), cosine in near if kind == "message"}
     asked = understand(Question(question.user_id, question.text), [])
-    words, _, _ = await database.read(engine._recall._keyword_route, question.user_id, asked, set())
+    words = (await database.read(by_words.search, question.user_id, asked, 10, ())).shares
     both = {item: cosine + 0.4 * words.get(item, 0.0) for item, cosine in cosines.items()}
     return {
         "keepsake": [message.id for message, _ in found],
-        "cosine": [item for item, _ in rank(cosines)[:10]],
-        "BM25": [item for item, _ in rank(words)[:10]],
-        "cosine + 0.4 BM25": [item for item, _ in rank(both)[:10]],
+        "cosine": sorted(cosines, key=cosines.__getitem__, reverse=True)[:10],
+        "BM25": [*words][:10],
+        "cosine + 0.4 BM25": sorted(both, key=both.__getitem__, reverse=True)[:10],
     }
 
 

@@ -8,35 +8,14 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-
-from benchmarks.measure import SENTENCE, Row, quantile, settings_for
-from keepsake.clock import system_clock
+from benchmarks.filling import fill, random_vectors
+from benchmarks.measure import Row, quantile, settings_for
+from benchmarks.texts import SENTENCE, sentence
 from keepsake.index.embedder import E5Engine
 from keepsake.manager import HybridMemoryManager, MemoryManager
-from keepsake.models import Role
-from keepsake.store import embeddings, users
-from keepsake.store.embeddings import Vector
-from keepsake.store.messages import NewMessage
 
-_VOCABULARY = """
-time house road morning train window table letter garden water brother market ticket winter kitchen doctor
-office music paper summer river school bread station evening mother colour bridge engine flower island
-jacket lesson money number orange pencil question report shoulder theatre uncle village weather yellow
-autumn basket candle dinner engineer forest guitar holiday insurance journey key lamp mountain neighbour
-ocean passport quarter restaurant sugar telephone umbrella violet wallet airport battery camera driver
-example fridge glass hospital invoice jam kettle
-"""
-_WORDS = _VOCABULARY.split()
-_TOPICS = ("harbour", "orchard", "ferry", "violin", "bakery", "museum", "bicycle", "library")
 _QUESTIONS = 60
 _USER = 7
-
-
-def sentence(chance: random.Random, words: int = 12) -> str:
-    """Words by a Zipf-like law, so that some are in most messages and some in few."""
-    picked = [_WORDS[min(int(chance.paretovariate(0.7)) - 1, len(_WORDS) - 1)] for _ in range(words - 1)]
-    return " ".join([*picked, chance.choice(_TOPICS)])
 
 
 def _bare_database(folder: Path) -> sqlite3.Connection:
@@ -93,7 +72,7 @@ async def contexts(folder: Path, sizes: Sequence[int]) -> list[Row]:
     for size in sizes:
         chance = random.Random(size)
         async with HybridMemoryManager(settings_for(folder / f"context{size}")) as memory:
-            await fill(memory, size, chance)
+            await _fill(memory, size, chance)
             await memory.get_context(_USER, sentence(chance))
             units, taken = [], []
             for _ in range(_QUESTIONS):  # in turns: the machine is not equally fast at all times
@@ -113,25 +92,8 @@ async def contexts(folder: Path, sizes: Sequence[int]) -> list[Row]:
     return rows
 
 
-async def fill(memory: HybridMemoryManager, size: int, chance: random.Random) -> None:
-    """Puts `size` messages with random vectors into a memory, in one transaction."""
-    engine = await memory.engine()
-    storage = engine.storage
-    numbers = np.random.default_rng(size)
-
-    def save_all(connection: sqlite3.Connection) -> None:
-        for number in range(size):
-            role: Role = "user" if number % 2 else "assistant"
-            storage._save_message(connection, NewMessage(_USER, role, sentence(chance), system_clock()))
-        connection.execute("UPDATE users SET fact_cursor = (SELECT max(id) FROM messages)")
-        connection.execute("DELETE FROM jobs")
-        ids = [row[0] for row in connection.execute("SELECT id FROM messages")]
-        model = str(users.get_meta(connection, "embedding_model"))
-        vectors: Vector = numbers.standard_normal((len(ids), 384), dtype=np.float32)
-        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-        made = [("message", item, vector) for item, vector in zip(ids, vectors, strict=True)]
-        embeddings.store(connection, _USER, model, made)  # type: ignore[arg-type]
-
-    await storage.database.write(save_all)
+async def _fill(memory: HybridMemoryManager, size: int, chance: random.Random) -> None:
+    texts = [sentence(chance) for _ in range(size)]
+    await fill(memory, _USER, texts, random_vectors(size, seed=size))
     await memory.save_message(_USER, "user", "one more, so that the index is filled")
     await memory.flush()

@@ -9,13 +9,16 @@ from collections.abc import Awaitable, Callable
 
 from handlers.cancel import handle_cancel
 from handlers.context import handle_context
+from handlers.delete_me import handle_delete_me, handle_delete_me_press
 from handlers.dispatch import Dispatcher
-from handlers.facts import handle_facts
+from handlers.facts import handle_facts, handle_facts_press
 from handlers.help import help_handler
 from handlers.language import handle_language, handle_language_press
-from handlers.search import handle_search
+from handlers.remember import handle_remember
+from handlers.search import handle_search, handle_search_press
 from handlers.start import handle_start
 from handlers.stats import handle_stats
+from handlers.why import handle_why
 from keepsake.assistant import Assistant, Chat
 
 Handler = Callable[[Assistant, Chat, str], Awaitable[None]]
@@ -24,15 +27,23 @@ Handler = Callable[[Assistant, Chat, str], Awaitable[None]]
 COMMANDS: dict[str, Handler] = {
     "start": handle_start,
     "stats": handle_stats,
+    "remember": handle_remember,
     "facts": handle_facts,
+    "why": handle_why,
     "search": handle_search,
     "context": handle_context,
     "language": handle_language,
     "cancel": handle_cancel,
+    "delete_me": handle_delete_me,
 }
 COMMANDS["help"] = help_handler(COMMANDS)
 # A press goes to the handler of its data's part before the first colon.
-PRESSES: dict[str, Handler] = {"language": handle_language_press}
+PRESSES: dict[str, Handler] = {
+    "language": handle_language_press,
+    "search": handle_search_press,
+    "facts": handle_facts_press,
+    "delete_me": handle_delete_me_press,
+}
 
 _dispatcher = Dispatcher(COMMANDS, PRESSES)
 receive = _dispatcher.receive

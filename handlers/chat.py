@@ -9,11 +9,12 @@ from datetime import timedelta
 
 from bot_models.user_state import UserState
 from handlers.asking import Asking
-from handlers.search import find, found_lines
+from handlers.search import SHOWN, find, found_page
 from keepsake.assistant import AnswerStopped, AnswerStream, Assistant, Chat
-from keepsake.errors import ModelAnswerInvalid, ModelError, ModelUnavailable
+from keepsake.errors import ModelAnswerInvalid, ModelDeclined, ModelError, ModelUnavailable, TokensUsedUp
 from keepsake.locales import translate
 from keepsake.models import AnswerEvent, Message
+from keepsake.recall.snippet import query_terms
 
 log = logging.getLogger(__name__)
 
@@ -48,7 +49,7 @@ async def handle_ai_task(app: Assistant, chat: Chat, question: Message) -> None:
     started = time.monotonic()
     async with chat.typing():
         if app.model is None:
-            await _answer_from_memory(app, chat, "model-none", question)
+            await _answer_from_memory(app, chat, translate(chat.language, "model-none"), question)
             return
         asking = Asking(app.memory, app.model, question, chat.language)
         await asking.prepare()
@@ -56,7 +57,7 @@ async def handle_ai_task(app: Assistant, chat: Chat, question: Message) -> None:
         failure: ModelError | None = None
         error = None
         try:
-            await chat.stream(asking.pieces())
+            await chat.stream(aiter(asking.answer))
         except ModelError as raised:
             log.warning("no answer: %s", raised)
             failure, error = raised, type(raised).__name__
@@ -95,20 +96,34 @@ async def _explain(
     app: Assistant, chat: Chat, failure: ModelError, answer: AnswerStream, question: Message
 ) -> None:
     if answer.text.strip():
-        await chat.send(translate(chat.language, "model-cut-short"))
-    elif isinstance(failure, ModelAnswerInvalid):
-        await _answer_from_memory(app, chat, "model-said-nothing", question)
-    elif isinstance(failure, ModelUnavailable) and not failure.retry:
-        await _answer_from_memory(app, chat, "model-down-refused", question)
+        declined = isinstance(failure, ModelDeclined)
+        await chat.send(translate(chat.language, "model-declined-midway" if declined else "model-cut-short"))
     else:
-        await _answer_from_memory(app, chat, "model-down-later", question)
+        await _answer_from_memory(app, chat, _why(failure, chat.language), question)
+
+
+def _why(failure: ModelError, language: str) -> str:
+    match failure:
+        case TokensUsedUp():
+            until = f"{failure.until:%Y-%m-%d %H:%M} UTC"
+            return translate(language, "tokens-used-up", count=failure.limit, until=until)
+        case ModelDeclined():
+            return translate(language, "model-declined")
+        case ModelAnswerInvalid():
+            return translate(language, "model-said-nothing")
+        case ModelUnavailable() if not failure.retry:
+            return translate(language, "model-down-refused")
+        case _:
+            return translate(language, "model-down-later")
 
 
 async def _answer_from_memory(app: Assistant, chat: Chat, why: str, question: Message) -> None:
-    found = await find(app, chat.user_id, question.content, before=question.id)
-    lines = found_lines(chat.language, found)
-    title = translate(chat.language, "memory-has" if lines else "memory-has-nothing")
-    await chat.send("\n".join([translate(chat.language, why), title, *lines]))
+    found = await find(app, chat.user_id, question.content, SHOWN, before=question.id)
+    title = translate(chat.language, "memory-has" if found else "memory-has-nothing")
+    title = f"{why}\n{title}"
+    terms = query_terms(question.content)
+    shown = await asyncio.to_thread(found_page, chat.language, title, found, terms)
+    await chat.send(shown.text, bold=shown.marks)
 
 
 async def _keep(app: Assistant, chat: Chat, asking: Asking, started: float, error: str | None) -> None:
@@ -133,7 +148,7 @@ async def _keep(app: Assistant, chat: Chat, asking: Asking, started: float, erro
         user_id=chat.user_id,
         question_id=question.id,
         answer_id=reply.id if reply else None,
-        model=asking.model.name,
+        model=asking.answered_by,
         latency_ms=latency_ms,
         prompt_tokens=answer.usage.prompt_tokens,
         completion_tokens=answer.usage.completion_tokens,

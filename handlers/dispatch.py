@@ -9,7 +9,8 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from handlers.chat import handle_text_message
 from keepsake.assistant import Assistant, Chat
-from keepsake.errors import KeepsakeError
+from keepsake.errors import DatabaseError, KeepsakeError
+from keepsake.llm.account import on_account
 from keepsake.locales import pick_language, translate
 
 log = logging.getLogger(__name__)
@@ -40,11 +41,13 @@ class Dispatcher:
 
     async def receive(self, app: Assistant, chat: Chat, text: str) -> None:
         """Answers one message. Raises only what sending raises."""
-        await self._guarded(chat, self._handle(app, chat, clean(text)))
+        with on_account(app.memory.account(chat.user_id)):
+            await self._guarded(chat, self._handle(app, chat, clean(text)))
 
     async def press(self, app: Assistant, chat: Chat, data: str) -> None:
         """Answers the press of a button. Raises only what sending raises."""
-        await self._guarded(chat, self._handle_press(app, chat, clean(data)))
+        with on_account(app.memory.account(chat.user_id)):
+            await self._guarded(chat, self._handle_press(app, chat, clean(data)))
 
     async def turn_away(self, app: Assistant, chat: Chat, text: str, hint: str | None) -> None:
         """Answers a person who is not let in with one line, unless `text` is the owner's code.
@@ -87,6 +90,11 @@ class Dispatcher:
     async def _guarded(self, chat: Chat, work: Awaitable[None]) -> None:
         try:
             await work
+        except DatabaseError as error:
+            log.error("memory cannot be used: %s", error)
+            if chat.said.key is not None:
+                raise  # the front end keeps it, and has it handled again
+            await chat.send(translate(chat.language, "memory-unusable"))
         except Exception as error:  # noqa: BLE001 - the outermost edge: a person sees one line, never a traceback
             log.error("a handler failed: %s", _told(error))
             await chat.send(translate(chat.language, "something-went-wrong"))

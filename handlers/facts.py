@@ -2,35 +2,58 @@
 
 from __future__ import annotations
 
-from keepsake.assistant import Assistant, Chat
+from collections.abc import Sequence
+
+from keepsake.assistant import Assistant, Button, Chat
 from keepsake.locales import translate
-from keepsake.models import Fact
+from keepsake.models import CATEGORIES, Fact
 
-SHOWN = 50
+SHOWN = 15
+_LONGEST_PAGE_NUMBER = 6  # digits; Python refuses to read thousands of them
 
 
-async def handle_facts(app: Assistant, chat: Chat, _args: str) -> None:
-    """Lists the active facts by category, at most 50 of them."""
-    facts = await app.memory.get_facts(chat.user_id)
+async def handle_facts(app: Assistant, chat: Chat, args: str) -> None:
+    """Lists the active facts by category, a page at a time; `/facts 2` shows the second page."""
+    await _show(app, chat, int(args) if args.isdecimal() and len(args) <= _LONGEST_PAGE_NUMBER else 1)
+
+
+async def handle_facts_press(app: Assistant, chat: Chat, page: str) -> None:
+    """Shows the page of a button."""
+    await handle_facts(app, chat, page)
+
+
+async def _show(app: Assistant, chat: Chat, page: int) -> None:
+    facts = in_order(await app.memory.get_facts(chat.user_id))
     if not facts:
         await chat.send(translate(chat.language, "facts-empty"))
         return
-    lines = [translate(chat.language, "facts-title"), *fact_lines(chat.language, facts[:SHOWN])]
-    if len(facts) > SHOWN:
-        lines.append(translate(chat.language, "facts-more", count=len(facts) - SHOWN))
-    await chat.send("\n".join(lines))
+    pages = -(-len(facts) // SHOWN)
+    page = min(max(page, 1), pages)
+    shown = facts[(page - 1) * SHOWN : page * SHOWN]
+    lines = [translate(chat.language, "facts-title"), *fact_lines(chat.language, shown)]
+    others = [number for number in (page - 1, page + 1) if 1 <= number <= pages]
+    buttons = [
+        Button(translate(chat.language, "facts-page", page=number, pages=pages), f"facts:{number}")
+        for number in others
+    ]
+    await chat.send("\n".join(lines), buttons)
 
 
-def fact_lines(language: str, facts: list[Fact]) -> list[str]:
+def in_order(facts: Sequence[Fact]) -> list[Fact]:
+    """By category, in each the oldest first."""
+    return sorted(facts, key=lambda fact: (CATEGORIES.index(fact.category), fact.id))
+
+
+def fact_lines(language: str, facts: Sequence[Fact]) -> list[str]:
     """One line a fact under its category's name."""
     lines: list[str] = []
     for category in dict.fromkeys(fact.category for fact in facts):
         lines.append(f"[{translate(language, f'category-{category}')}]")
-        lines += [_line(language, fact) for fact in facts if fact.category == category]
+        lines += [f"• {fact.content} {noted(language, fact)}" for fact in facts if fact.category == category]
     return lines
 
 
-def _line(language: str, fact: Fact) -> str:
+def noted(language: str, fact: Fact) -> str:
+    """How sure it is, and since when."""
     date = fact.updated_at.date().isoformat()
-    grade = translate(language, "fact-confidence", confidence=f"{fact.confidence:.2f}", date=date)
-    return f"• {fact.content} {grade}"
+    return translate(language, "fact-confidence", confidence=f"{fact.confidence:.2f}", date=date)

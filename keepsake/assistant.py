@@ -14,14 +14,19 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, Protocol
 
+from bot_models.searches import Searches
 from bot_models.user_state import StateManager, UserState
 from keepsake.access import Access
+from keepsake.clock import Clock, system_clock
 from keepsake.errors import ContextTooLong
-from keepsake.llm.client import Turn
-from keepsake.models import AnswerEvent, Fact, ItemKind, Message
+from keepsake.forgetting.service import Pause
+from keepsake.llm.account import Account
+from keepsake.llm.client import Remake, Turn
+from keepsake.models import AnswerEvent, Fact, ItemKind, Message, Reason
 from keepsake.prompt.request import Budget
 from keepsake.settings import Settings
 from keepsake.store.storage import Also
+from keepsake.turns import Turns
 
 log = logging.getLogger(__name__)
 
@@ -87,11 +92,13 @@ class Memory(Protocol):
         self, user_id: int | str, query: str, *, before: int | None, model: str | None = None
     ) -> Recalled: ...
 
-    async def too_long(self, model: str, refusal: ContextTooLong, requested: int) -> None: ...
+    async def too_long(self, refusal: ContextTooLong, requested: int) -> None: ...
 
     async def find(
         self, user_id: int | str, query: str, limit: int = 5, *, before: int | None = None
     ) -> list[tuple[Message, float]]: ...
+
+    async def get_messages(self, user_id: int | str, ids: Sequence[int]) -> list[Message]: ...
 
     async def get_memory_stats(self, user_id: int | str) -> dict[str, Any]: ...
 
@@ -99,7 +106,13 @@ class Memory(Protocol):
 
     async def get_facts(self, user_id: int | str) -> list[Fact]: ...
 
+    async def remember(self, user_id: int | str, text: str) -> Fact | None: ...
+
+    async def why(self, user_id: int | str) -> list[Reason] | None: ...
+
     async def record_answer(self, event: AnswerEvent) -> None: ...
+
+    def account(self, user_id: int | str) -> Account: ...
 
     async def language(self, user_id: int | str) -> str | None: ...
 
@@ -108,6 +121,14 @@ class Memory(Protocol):
     async def owner(self) -> int | None: ...
 
     async def set_owner(self, user_id: int | str) -> None: ...
+
+    def while_erasing(self, pause: Pause) -> None: ...
+
+    async def begin_erasure(
+        self, user_id: int | str, told: dict[str, object] | None = None
+    ) -> int | None: ...
+
+    async def erased(self, erasure: int) -> dict[str, object]: ...
 
     async def flush(self) -> None: ...
 
@@ -123,10 +144,16 @@ class TokenUsage(Protocol):
 
 
 class AnswerStream(Protocol):
-    """Pieces of an answer as they come; `text` is what has come so far, `usage` is filled at the end."""
+    """Pieces of an answer as they come; `text` is what has come so far, `usage` is filled at the end.
+
+    `model` is the name of the model that was asked last, "" before any was.
+    """
 
     @property
     def text(self) -> str: ...
+
+    @property
+    def model(self) -> str: ...
 
     @property
     def usage(self) -> TokenUsage: ...
@@ -143,15 +170,19 @@ class Model(Protocol):
     @property
     def weak(self) -> bool: ...
 
-    def stream(self, turns: Sequence[Turn]) -> AnswerStream: ...
+    def stream(self, turns: Sequence[Turn], *, remake: Remake | None = None) -> AnswerStream: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Button:
-    """Something to press. `data`, at most 64 bytes as in Telegram, begins with its handler's name."""
+    """Something to press. `data`, at most 64 bytes as in Telegram, begins with its handler's name.
+
+    `beside`: it stands in one row with the button before it, where the front end has rows.
+    """
 
     label: str
     data: str
+    beside: bool = False
 
 
 @dataclass(slots=True)
@@ -177,10 +208,25 @@ class Chat(Protocol):
     said: Said
 
     @property
+    def receipt_to(self) -> dict[str, object] | None:
+        """Where the front end sends the receipt when nothing else of the person is left; None: it is waited for."""
+
+    @property
     def kind(self) -> Literal["telegram", "terminal"]: ...
 
-    async def send(self, text: str, buttons: Sequence[Button] = ()) -> None:
-        """Shows plain text, whole, whatever its length."""
+    async def send(
+        self,
+        text: str,
+        buttons: Sequence[Button] = (),
+        *,
+        bold: Sequence[tuple[int, int]] = (),
+        in_place: bool = False,
+    ) -> None:
+        """Shows plain text, whole, whatever its length.
+
+        `bold`: characters, from and to, that stand out where the front end can. `in_place`: after a press, in the
+        place of the message that was pressed, where the front end can.
+        """
 
     async def note(self, text: str) -> None:
         """Says something beside the conversation."""
@@ -233,7 +279,10 @@ class Assistant:
     model: Model | None
     states: StateManager
     access: Access
+    searches: Searches = field(default_factory=Searches)
     tasks: Tasks = field(default_factory=Tasks)
+    turns: Turns = field(default_factory=Turns)
+    clock: Clock = system_clock
 
     async def finish(self) -> None:
         """Waits for background work of the talking side and of memory."""
@@ -243,10 +292,12 @@ class Assistant:
 
 async def build_assistant(settings: Settings, memory: Memory, model: Model | None) -> Assistant:
     """An assistant over an opened memory; the owner is read from it."""
-    return Assistant(
+    app = Assistant(
         settings=settings,
         memory=memory,
         model=model,
         states=StateManager(settings.users_in_ram, settings.max_messages),
         access=Access(settings, await memory.owner()),
     )
+    memory.while_erasing(app.turns.paused)
+    return app

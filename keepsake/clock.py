@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 Clock = Callable[[], datetime]
 
@@ -24,6 +24,11 @@ def to_micros(moment: datetime) -> int:
     if moment.tzinfo is None or moment.utcoffset() is None:
         raise ValueError(f"a time needs a time zone, got the naive {moment.isoformat()}")
     return (moment - _EPOCH) // _MICROSECOND
+
+
+def utc_day(moment: datetime) -> date:
+    """The day in UTC."""
+    return moment.astimezone(UTC).date()
 
 
 def from_micros(micros: int) -> datetime:

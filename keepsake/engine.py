@@ -8,70 +8,51 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import sqlite3
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import partial
-from typing import Protocol
 
-from keepsake.clock import Clock, system_clock
-from keepsake.errors import ContextTooLong, EmbeddingError, ModelAnswerInvalid
-from keepsake.facts import profile
-from keepsake.facts.asking import conversation_tokens
-from keepsake.facts.extract import Extraction
-from keepsake.facts.window import fit_window
-from keepsake.forgetting import erase
+from keepsake.accounts import UserAccount
+from keepsake.clock import Clock, system_clock, utc_day
+from keepsake.errors import EmbeddingError
+from keepsake.facts import claims
+from keepsake.facts.keeper import Extractor, FactKeeper
+from keepsake.facts.signals import is_urgent
+from keepsake.forgetting.cleaning import clean
+from keepsake.forgetting.service import ERASE, HOLD, PRUNE, Forgetting, Pause
+from keepsake.index import terms
 from keepsake.index.chroma import ChromaIndex
 from keepsake.index.embedder import Embedder
 from keepsake.index.terms import analyse
 from keepsake.index.vector_storage import VectorMemoryStorage
 from keepsake.jobs import Done, JobRunner, Lane
-from keepsake.locales import translate
-from keepsake.models import AnswerEvent, Fact, ItemKind, Job, Message
-from keepsake.prompt import tokens
-from keepsake.prompt.block import BlockParts, is_cut
+from keepsake.llm.account import on_account
+from keepsake.models import AnswerEvent, Fact, FactChange, Job, Message
+from keepsake.portability.backup import tidy
 from keepsake.prompt.compaction import Asker
+from keepsake.prompt.context import Contexts
 from keepsake.prompt.learned import LearnedModels
-from keepsake.prompt.request import Budget, assemble
 from keepsake.prompt.summaries import Summariser, compaction_rules
+from keepsake.recall import question as questions
 from keepsake.recall.floor import calibration
 from keepsake.recall.question import Question
+from keepsake.recall.rerank import Reranker, Reranking
 from keepsake.recall.search import Recall
 from keepsake.settings import Settings
-from keepsake.store import embeddings, summaries, users
-from keepsake.store import facts as fact_rows
+from keepsake.store import embeddings, usage, users
 from keepsake.store.database import Database
+from keepsake.store.jobs import CHROMA, EMBED, EXPIRE, EXTRACT, IDLE, SUMMARISE, UNINDEX
 from keepsake.store.messages import NewMessage
-from keepsake.store.storage import CHROMA, EMBED, EXTRACT, SUMMARISE, Also, SQLiteMemoryStorage
+from keepsake.store.storage import Also, SQLiteMemoryStorage
 from keepsake.verify import fix
 
 log = logging.getLogger(__name__)
 
-ERASE, REINDEX, FIX = "erase", "reindex", "fix"
+REINDEX, FIX = "reindex", "fix"
+ASKS_A_MODEL = (EXTRACT, SUMMARISE)  # jobs that wait for a model, and catch up when it is back
 _EXTRACTIONS_AT_ONCE = 2
-_HISTORY = 4  # turns before a question that help to understand it
-
-
-@dataclass(frozen=True, slots=True)
-class Recalled:
-    """What memory gives for one question: the block, what stands in it by id, and the messages that were found.
-
-    `message` is the question, cut where it alone exceeds the budget; `sections` says how many tokens each part takes.
-    """
-
-    block: str
-    memories: tuple[tuple[ItemKind, int, float], ...]
-    found: tuple[tuple[Message, float], ...]
-    message: str
-    sections: tuple[tuple[str, int], ...]
-    budget: Budget
-
-
-class Extractor(Protocol):
-    """Draws facts from a window of messages (keepsake.facts.extract). Raises ModelError."""
-
-    def __call__(self, window: Sequence[Message], *, now: datetime) -> Awaitable[Extraction]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +62,8 @@ class Parts:
     embedder: Embedder | None = None
     chroma: ChromaIndex | None = None
     extractor: Extractor | None = None
-    summariser: Asker | None = None
+    reranker: Reranker | None = None
+    model: Asker | None = None  # makes summaries, and is the one that the extractor asks
 
 
 class Engine:
@@ -94,15 +76,30 @@ class Engine:
         self.storage = storage
         self.clock = clock
         self._forgotten: Sequence[Callable[[int], None]] = ()
+        self._pauses: Sequence[Pause] = ()
         self._parts = parts
         self._vectors = self._make_vectors(parts, clock)
         self._calibration = calibration(parts.embedder.name if parts.embedder else None)
         self.models = LearnedModels(storage.database, settings, clock)
+        self._facts = FactKeeper(settings, storage, self._vectors, self._calibration.scale, self.models)
         self._recall = Recall(
             storage.database,
             self._vectors,
             scale=self._calibration.scale,
             candidates=settings.recall_candidates,
+            reranking=Reranking(parts.reranker, settings.reranker_candidates),
+        )
+        self.contexts = Contexts(
+            settings, storage, self.models, profile=self._facts.profile, search=self.search
+        )
+        self.forgetting = Forgetting(
+            storage.database,
+            parts.chroma,
+            settings.data_dir,
+            clock,
+            stop=self._stop_jobs,
+            drop=self._drop_from_ram,
+            pause=self._pause,
         )
         self._runner = None if read_only else JobRunner(storage.database, self._lanes(), clock)
 
@@ -126,37 +123,52 @@ class Engine:
         *,
         clock: Clock = system_clock,
         forgotten: Sequence[Callable[[int], None]] = (),
+        pauses: Sequence[Pause] = (),
     ) -> Engine:
         """Opens the folder for reading and writing and starts the background work. The caller holds its lock.
 
-        `forgotten` are told of every erased user, to drop what RAM holds.
+        `forgotten` are told of every erased user, to drop what RAM holds; `pauses` keep front ends from handling what
+        a user says while they are erased.
         """
         storage = await SQLiteMemoryStorage.open(
             settings.database_path,
             analyse=analyse,
             session_gap=timedelta(minutes=settings.session_gap_minutes),
             extraction_every=settings.fact_extraction_every,
+            extraction_idle=timedelta(minutes=settings.extraction_idle_minutes),
+            urgent=partial(is_urgent, long_message=settings.long_message),
             with_vectors=parts.embedder is not None,
             compaction=compaction_rules(settings),
             clock=clock,
         )
         engine = cls(settings, storage, parts, clock, read_only=False)
-        engine._forgotten = forgotten
+        engine._forgotten, engine._pauses = forgotten, pauses
         if engine._vectors is not None:
             await engine._vectors.prepare()
+        await engine.forgetting.replay()
+        await asyncio.to_thread(tidy, settings.database_path)
+        if parts.reranker is not None:
+            parts.reranker.prepare()
         assert engine._runner is not None
+        await storage.database.write(engine._facts.expire_now)
         await engine._runner.start()
+        engine.catch_up()  # a setting that something waited for may be another now
         return engine
 
     @classmethod
     async def open_reader(
-        cls, settings: Settings, *, embedder: Embedder | None = None, clock: Clock = system_clock
+        cls,
+        settings: Settings,
+        *,
+        embedder: Embedder | None = None,
+        reranker: Reranker | None = None,
+        clock: Clock = system_clock,
     ) -> Engine:
         """Opens memory.db read-only. Recall is by keyword, and by exact search where an embedder is given."""
         storage = SQLiteMemoryStorage(
             await Database.open_reader(settings.database_path), analyse=analyse, clock=clock
         )
-        return cls(settings, storage, Parts(embedder), clock, read_only=True)
+        return cls(settings, storage, Parts(embedder, reranker=reranker), clock, read_only=True)
 
     async def close(self) -> None:
         if self._runner is not None:
@@ -197,84 +209,37 @@ class Engine:
     async def record_answer(self, event: AnswerEvent) -> None:
         """Keeps what an answer cost, and learns from it how its model counts."""
         await self.storage.record_answer(event)
-        if event.prompt_tokens is not None and event.counted_tokens is not None:
-            await self.models.answered(event.model, counted=event.counted_tokens, said=event.prompt_tokens)
+        await self.models.answered(event)
 
     async def search(
         self, question: Question, limit: int, *, above_floor: bool = False
     ) -> list[tuple[Message, float]]:
         """Messages about a question, best first; `above_floor`: only those that are worth showing."""
+        if limit == 0:
+            return []
         floor = self.floor if above_floor else None
         try:
             return await self._recall.search(question, limit, floor)
         except EmbeddingError as error:
             log.warning("recall by keyword only: %s", error)
-            return await self._keyword_recall().search(question, limit, floor)
-
-    def _keyword_recall(self) -> Recall:
-        return Recall(
-            self.storage.database,
-            None,
-            scale=self._calibration.scale,
-            candidates=self.settings.recall_candidates,
-        )
+            return await self._recall.search(question, limit, floor, by_meaning=False)
 
     @property
     def floor(self) -> float:
         """Scores under this are not worth showing."""
         return self.settings.rag_floor if self.settings.rag_floor is not None else self._calibration.floor
 
-    async def recall(
-        self,
-        user_id: int,
-        query: str,
-        *,
-        stm_size: int | None = None,
-        ltm_size: int | None = None,
-        before: int | None = None,
-        model: str | None = None,
-    ) -> Recalled:
-        """The context block for a question, with what stands in it, as it fits `model`."""
-        stm_size = self.settings.stm_size if stm_size is None else stm_size
-        ltm_size = self.settings.ltm_size if ltm_size is None else ltm_size
-        recent = await self.storage.last_messages(user_id, stm_size + ltm_size, before)
-        stm = recent[-stm_size:] if stm_size else []
-        ltm = recent[: len(recent) - len(stm)]
-        # Of messages that all stand there themselves no summary is needed.
-        shown_from = recent[0].id if recent else 0
-        older = await self.storage.database.read(
-            summaries.newest, user_id, self.settings.summaries_in_prompt, before
-        )
-        summed = [(one.said_at, one.content) for one in older if one.first_id < shown_from]
-        facts = profile.select(await self.storage.facts(user_id), self.settings.facts_in_prompt)
-        question = Question(
-            user_id,
-            query,
-            history=[message.content for message in recent[-_HISTORY:]],
-            before=before,
-            # What is cut short in the LTM may be recalled, and then stands whole in the RAG instead.
-            without={message.id for message in recent} - {one.id for one in ltm if is_cut(one.content)},
-        )
-        everything_stands_there = len(recent) < stm_size + ltm_size and len(question.without) == len(recent)
-        found = (
-            []
-            if everything_stands_there
-            else await self.search(question, self.settings.rag_size, above_floor=True)
-        )
-        recalled = {message.id for message, _ in found}
-        ltm = [message for message in ltm if message.id not in recalled]
-        language = await self.storage.language(user_id) or self.settings.default_language
-        everything = BlockParts(facts=facts, summaries=summed, stm=stm, ltm=ltm, rag=found)
-        say = partial(translate, language)
-        budget = await self.models.budget(model)
-        # On a thread: messages may be megabytes.
-        made = await asyncio.to_thread(assemble, everything, query, budget, say)
-        memories: list[tuple[ItemKind, int, float]] = [("fact", fact.id, 1.0) for fact in made.parts.facts]
-        memories += [("message", message.id, round(score, 4)) for message, score in made.parts.rag]
-        return Recalled(made.block, tuple(memories), tuple(found), made.message, made.sections, budget)
+    async def remember(self, user_id: int, text: str) -> Fact | None:
+        """Stores what the user asks to be remembered; None for a secret, which is never stored."""
+        fact = await self._facts.remember(user_id, text)
+        self._wake()
+        return fact
 
     async def facts(self, user_id: int, *, all_statuses: bool = False) -> list[Fact]:
         return await self.storage.facts(user_id, all_statuses=all_statuses)
+
+    async def fact_history(self, user_id: int) -> list[FactChange]:
+        return await self.storage.fact_history(user_id)
 
     async def stats(self, user_id: int) -> dict[str, object]:
         """Counts of what is held for a user (contract.md, get_memory_stats)."""
@@ -282,12 +247,23 @@ class Engine:
         embedder = self._parts.embedder
         model = embedder.name if embedder else None
         vectors = await self.storage.database.read(embeddings.count, user_id, model) if model else 0
+        tokens_used = await self.storage.database.read(usage.counts, utc_day(self.clock()), user_id)
         return {
             **counts,
             "hybrid_mode": embedder is not None,
             "vector_documents": vectors,
             "vector_model": model,
+            "tokens_today": tokens_used.day,
+            "tokens_this_month": tokens_used.month,
+            "tokens_estimated": tokens_used.month_estimated,
+            "daily_tokens": self.settings.daily_tokens,
         }
+
+    async def totals(self) -> dict[str, int]:
+        """Counts over everybody: people, messages, facts, and tokens of today and of this month."""
+        used = await self.storage.database.read(usage.counts, utc_day(self.clock()))
+        counts = await self.storage.totals()
+        return {**counts, "tokens_today": used.day, "tokens_this_month": used.month}
 
     # Background work
 
@@ -296,49 +272,43 @@ class Engine:
             self._runner.wake()
 
     def _lanes(self) -> dict[str, Lane]:
-        lanes = {ERASE: Lane(self._erase), REINDEX: Lane(self._reindex), FIX: Lane(self._fix)}
-        parts = self._parts
-        summariser = Summariser(
-            self.storage.database, self.models, parts.summariser, self.settings, self.clock
-        )
-        lanes[SUMMARISE] = Lane(summariser.work)
+        model = self._parts.model
+        summariser = Summariser(self.storage.database, self.models, model, self.settings, self.clock)
+        lanes: dict[str, Lane] = {
+            ERASE: Lane(self.forgetting.erase),
+            HOLD: Lane(self.forgetting.hold),
+            PRUNE: Lane(self._prune),
+            REINDEX: Lane(self._reindex),
+            FIX: Lane(self._fix),
+            EXPIRE: Lane(self._facts.expire),
+            IDLE: Lane(self._facts.idle),
+            SUMMARISE: Lane(summariser.work),
+        }
         if self._vectors is not None:
             lanes[EMBED] = Lane(self._vectors.embed)
+            lanes[UNINDEX] = Lane(self._vectors.unindex)
             if self._parts.chroma is not None:
                 lanes[CHROMA] = Lane(self._vectors.fill_chroma)
         if self._parts.extractor is not None:
-            lanes[EXTRACT] = Lane(partial(self._extract, self._parts.extractor), _EXTRACTIONS_AT_ONCE)
-        return lanes
+            extract = partial(self._facts.extract, self._parts.extractor, model)
+            lanes[EXTRACT] = Lane(extract, _EXTRACTIONS_AT_ONCE)
+        return {
+            kind: Lane(partial(self._charged, lane.handler), lane.at_once) for kind, lane in lanes.items()
+        }
 
-    async def _extract(self, extractor: Extractor, job: Job) -> Done:
-        assert job.user_id is not None
-        user_id = job.user_id
-        size, count = self.settings.extraction_window, tokens.estimate
-        cursor = await self.storage.database.read(fact_rows.cursor, user_id)
-        found, _ = await self.storage.extraction_window(user_id, size)
-        room = conversation_tokens(self.settings.context_tokens, count)
-        model = self._parts.summariser.name if self._parts.summariser is not None else None
-        most = (await self.models.budget(model)).tokens
-        room -= self.settings.context_tokens - most  # where the model has refused longer requests
-        window = fit_window(found, cursor=cursor, most=size, tokens=room, count=count)
-        if not window:
-            return Done()
-        read_to = window[-1].id
-        try:
-            extraction = await extractor(window, now=self.clock())
-        except ContextTooLong as error:
-            await self.models.too_long(model or "", error, most)
-            raise
-        except ModelAnswerInvalid as error:
-            log.warning("extraction: %s; the same messages are looked at again with the next ones", error)
-            return Done()
-        if extraction.refused:
-            log.debug("extraction: %d facts, refused: %s", len(extraction.drafts), dict(extraction.refused))
+    def account(self, user_id: int) -> UserAccount:
+        """Counts what models are asked for a user (keepsake.llm.account)."""
+        return UserAccount(self.storage.database, user_id, daily=self.settings.daily_tokens, clock=self.clock)
 
-        def commit(connection: sqlite3.Connection) -> None:
-            self.storage.store_extracted(connection, user_id, extraction.drafts, read_to)
+    def catch_up(self) -> None:
+        """A model answers again: what was put off because it did not is due."""
+        if self._runner is not None:
+            for kind in ASKS_A_MODEL:
+                self._runner.hurry(kind)
 
-        return Done(commit)
+    async def _charged(self, handler: Callable[[Job], Awaitable[Done]], job: Job) -> Done:
+        with on_account(self.account(job.user_id) if job.user_id is not None else None):
+            return await handler(job)
 
     async def _reindex(self, job: Job) -> Done:
         everybody = await self.storage.database.read(users.all_ids) if job.user_id is None else []
@@ -350,25 +320,38 @@ class Engine:
         return Done(result={"users": len(everybody) or 1})
 
     async def _fix(self, _job: Job) -> Done:
+        await asyncio.to_thread(self.forgetting.ledger.close_key)
         return Done(commit=partial(fix, now=self.clock()))
 
-    async def _erase(self, job: Job) -> Done:
-        assert job.user_id is not None and self._runner is not None
-        await self._runner.quiesce(job.user_id)
-        self._drop_from_ram(job.user_id)
-        receipt = await erase.erase_user(
-            db=self.storage.database,
-            chroma=self._parts.chroma,
-            data_dir=self.settings.data_dir,
-            user_id=job.user_id,
-            now=self.clock(),
-        )
-        self._drop_from_ram(job.user_id)
-        return Done(result=receipt.as_dict() if receipt else {})
+    async def _prune(self, _job: Job) -> Done:
+        # Its own transaction: what went is told, and a kill between the two only tells less.
+        gone = await self.storage.database.write(clean, self.settings, now=self.clock())
+        return Done(result={"facts": [verdict.as_dict() for verdict in gone]})
+
+    async def begin_erasure(self, user_id: int, told: dict[str, object] | None = None) -> int | None:
+        """As `Forgetting.begin`."""
+        job_id = await self.forgetting.begin(user_id, told)
+        self._wake()
+        return job_id
+
+    async def _stop_jobs(self, user_id: int) -> None:
+        if self._runner is not None:
+            await self._runner.quiesce(user_id)
+
+    @asynccontextmanager
+    async def _pause(self, user_id: int) -> AsyncIterator[None]:
+        async with AsyncExitStack() as paused:
+            for pause in self._pauses:
+                await paused.enter_async_context(pause(user_id))
+            yield
 
     def _drop_from_ram(self, user_id: int) -> None:
+        self._recall.drop(user_id)
         if self._vectors is not None:
             self._vectors.drop(user_id)
             self._vectors.embedder.forget_cached()
+        claims.forget_cached()
+        terms.forget_cached()
+        questions.forget_cached()
         for tell in self._forgotten:
             tell(user_id)

@@ -61,11 +61,12 @@ def setup_logging(settings: Settings, stream: TextIO | None = None) -> None:
 
 
 def _secrets(settings: Settings) -> list[str]:
-    values = (settings.telegram_bot_token, settings.openai_api_key)
-    in_address = urlsplit(settings.openai_base_url or "").password
+    values = (settings.telegram_bot_token, settings.openai_api_key, settings.fallback_api_key)
+    addresses = (settings.openai_base_url, settings.fallback_base_url)
+    in_addresses = (urlsplit(address or "").password for address in addresses)
     return [
         *(value.get_secret_value() for value in values if value is not None),
-        *([in_address] if in_address else []),
+        *(password for password in in_addresses if password),
     ]
 
 

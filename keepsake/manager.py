@@ -8,20 +8,27 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Self
 
+from keepsake.accounts import LazyAccount, UserAccount
 from keepsake.clock import Clock, system_clock
-from keepsake.engine import Engine, Extractor, Parts, Recalled
+from keepsake.engine import Engine, Parts
 from keepsake.errors import ContextTooLong
 from keepsake.facts.extract import extract
+from keepsake.facts.keeper import Extractor
+from keepsake.forgetting.service import Pause
 from keepsake.index.chroma import ChromaIndex
+from keepsake.index.cross_encoder import open_reranker
 from keepsake.index.embedder import Embedder, open_embedder
 from keepsake.index.terms import analyse
+from keepsake.llm.account import Account
 from keepsake.llm.client import ChatModel
 from keepsake.llm.factory import open_extraction_model, open_model
 from keepsake.llm.local import endpoint_configured
 from keepsake.lock import FolderLock
-from keepsake.models import AnswerEvent, DialogSession, Fact, Message
+from keepsake.models import AnswerEvent, DialogSession, Fact, FactChange, Message, Reason
 from keepsake.prompt import tokens
+from keepsake.prompt.context import Recalled
 from keepsake.recall.question import Question
+from keepsake.recall.rerank import Reranker
 from keepsake.settings import Settings, load_settings
 from keepsake.store.messages import NewMessage
 from keepsake.store.storage import Also
@@ -50,6 +57,7 @@ class MemoryManager:
         *,
         embedder: Embedder | None = None,
         chroma: ChromaIndex | None = None,
+        reranker: Reranker | None = None,
         model: ChatModel | None = None,
         clock: Clock = system_clock,
         lock: FolderLock | None = None,
@@ -57,10 +65,12 @@ class MemoryManager:
         self._given = settings
         self._embedder = embedder
         self._chroma = chroma
+        self._reranker = reranker
         self._model = model
         self._clock = clock
         self._lock = lock
         self._forgotten: list[Callable[[int], None]] = []
+        self._pauses: list[Pause] = []
         self._engine: Engine | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._opening = asyncio.Lock()
@@ -90,7 +100,9 @@ class MemoryManager:
             self._lock = lock
         try:
             parts = self._parts(settings)
-            return await Engine.open(settings, parts, clock=self._clock, forgotten=self._forgotten)
+            return await Engine.open(
+                settings, parts, clock=self._clock, forgotten=self._forgotten, pauses=self._pauses
+            )
         except BaseException:
             self._release()
             raise
@@ -98,14 +110,18 @@ class MemoryManager:
     def _parts(self, settings: Settings) -> Parts:
         if self._model is None and endpoint_configured(settings):
             self._model = open_extraction_model(settings, open_model(settings))
-        extractor = _extractor(self._model, settings) if self._model else None
+        if self._model is not None:
+            self._model.breaker.when_back(self.catch_up)
+        extractor = _extractor(self._model) if self._model else None
         if not self.with_index:
-            return Parts(extractor=extractor, summariser=self._model)
+            return Parts(extractor=extractor, model=self._model)
         if self._embedder is None:
             self._embedder = open_embedder(settings.embedding_model)
         if self._chroma is None and self._embedder is not None:
             self._chroma = ChromaIndex(settings.vector_dir)
-        return Parts(self._embedder, self._chroma, extractor, self._model)
+        if self._reranker is None:
+            self._reranker = open_reranker(settings.reranker_model)
+        return Parts(self._embedder, self._chroma, extractor, self._reranker, self._model)
 
     def _release(self) -> None:
         if self._lock is not None:
@@ -193,8 +209,8 @@ class MemoryManager:
         _checked_before(before)
         _checked_time(now)
         engine = await self.engine()
-        recalled = await engine.recall(
-            user, text, stm_size=min(stm, _MOST), ltm_size=min(ltm, _MOST), before=before
+        recalled = await engine.contexts.recall(
+            user, text, stm_size=min(stm, _MOST), ltm_size=min(ltm, _MOST), before=before, now=now
         )
         return recalled.block
 
@@ -204,11 +220,11 @@ class MemoryManager:
         """The context block with what stands in it, sizes as the settings have them, as it fits `model`."""
         user, text = checked_user(user_id), checked_text(query)
         _checked_before(before)
-        return await (await self.engine()).recall(user, text, before=before, model=model)
+        return await (await self.engine()).contexts.recall(user, text, before=before, model=model)
 
-    async def too_long(self, model: str, refusal: ContextTooLong, requested: int) -> None:
-        """A request of `requested` tokens was refused: the next ones to this model are shorter."""
-        await (await self.engine()).models.too_long(model, refusal, requested)
+    async def too_long(self, refusal: ContextTooLong, requested: int) -> None:
+        """A request of `requested` tokens was refused: the next ones to that model are shorter."""
+        await (await self.engine()).models.too_long(refusal, requested)
 
     async def search_memory(
         self,
@@ -235,21 +251,57 @@ class MemoryManager:
         question = Question(checked_user(user_id), checked_text(query), before=before)
         return await (await self.engine()).search(question, limit, above_floor=True)
 
+    async def get_messages(self, user_id: int | str, ids: Sequence[int]) -> list[Message]:
+        """Those messages of the user's that are still held, in the order of `ids`."""
+        wanted = [checked_number("id", one) for one in ids]
+        return await (await self.engine()).storage.messages(checked_user(user_id), wanted)
+
     def when_forgotten(self, tell: Callable[[int], None]) -> None:
         """Has `tell` called with the id of every person who is erased, to drop what RAM holds of them."""
         self._forgotten.append(tell)
+
+    def while_erasing(self, pause: Pause) -> None:
+        """Has the context `pause(user_id)` entered around every erasure, to keep back what the person says then."""
+        self._pauses.append(pause)
+
+    async def begin_erasure(self, user_id: int | str, told: dict[str, object] | None = None) -> int | None:
+        """Queues the erasure of all that is held about a user; its number, None where it waits already.
+
+        `told`: where a front end sends the receipt. Raises ErasureHeld where a legal hold stands.
+        """
+        return await (await self.engine()).begin_erasure(checked_user(user_id), told)
+
+    async def erased(self, erasure: int) -> dict[str, object]:
+        """The receipt of an erasure, once it is done; empty where nothing was held."""
+        return await (await self.engine()).forgetting.result(erasure)
 
     async def get_memory_stats(self, user_id: int | str) -> dict[str, object]:
         """Counts of what is held for a user: sessions, messages, facts, vectors."""
         return await (await self.engine()).stats(checked_user(user_id))
 
     async def get_totals(self) -> dict[str, int]:
-        """How many users, messages and facts are held in all: numbers for an admin, never contents."""
-        return await (await self.engine()).storage.totals()
+        """How much is held and was used in all: numbers for an admin, never contents."""
+        return await (await self.engine()).totals()
 
     async def get_facts(self, user_id: int | str, *, all_statuses: bool = False) -> list[Fact]:
         """The user's facts, oldest first; only active ones unless `all_statuses`."""
         return await (await self.engine()).facts(checked_user(user_id), all_statuses=all_statuses)
+
+    async def get_fact_history(self, user_id: int | str) -> list[FactChange]:
+        """What happened to the user's facts, oldest first."""
+        return await (await self.engine()).fact_history(checked_user(user_id))
+
+    async def remember(self, user_id: int | str, text: str) -> Fact | None:
+        """Stores what the user asks to be remembered, at once, as a vital fact.
+
+        None where it holds a password, a key or a card number. Raises ValueError for an empty text.
+        """
+        user, content = checked_user(user_id), checked_content(text)
+        return await (await self.engine()).remember(user, content)
+
+    async def why(self, user_id: int | str) -> list[Reason] | None:
+        """What the user's last answer was given from memory, best first; None where there was no answer."""
+        return await (await self.engine()).storage.why(checked_user(user_id))
 
     async def get_sessions(self, user_id: int | str) -> list[DialogSession]:
         """The user's sessions, oldest first."""
@@ -258,6 +310,20 @@ class MemoryManager:
     async def record_answer(self, event: AnswerEvent) -> None:
         """Keeps what an answer cost and which memories it was given (K8)."""
         await (await self.engine()).record_answer(event)
+
+    def account(self, user_id: int | str) -> Account:
+        """What models are asked for a user is counted on it (keepsake.llm.account)."""
+        user = checked_user(user_id)
+
+        async def opened() -> UserAccount:
+            return (await self.engine()).account(user)
+
+        return LazyAccount(opened)
+
+    def catch_up(self) -> None:
+        """A model answers again: what was put off because it did not is due."""
+        if self._engine is not None:
+            self._engine.catch_up()
 
     async def language(self, user_id: int | str) -> str | None:
         """The language the user has chosen, None where none was."""
@@ -293,9 +359,11 @@ class MemoryManager:
             await self._chroma.close()
         if self._embedder is not None:
             await self._embedder.close()
+        if self._reranker is not None:
+            await self._reranker.close()
         if self._model is not None:
             await self._model.close()
-        self._chroma = self._embedder = self._model = None
+        self._chroma = self._embedder = self._reranker = self._model = None
         self._release()
 
     async def __aenter__(self) -> Self:
@@ -312,10 +380,8 @@ class HybridMemoryManager(MemoryManager):
     with_index = True
 
 
-def _extractor(model: ChatModel, settings: Settings) -> Extractor:
-    return partial(
-        extract, model, terms=analyse, context_tokens=settings.context_tokens, count=tokens.estimate
-    )
+def _extractor(model: ChatModel) -> Extractor:
+    return partial(extract, model, terms=analyse, count=tokens.estimate)
 
 
 def checked_user(user_id: object) -> int:

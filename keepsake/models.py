@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Literal
 
 Role = Literal["user", "assistant"]
@@ -12,6 +12,19 @@ Category = Literal["personal", "technical", "preferences", "projects", "relation
 FactType = Literal["fact", "preference", "event", "relation"]
 FactStatus = Literal["active", "superseded", "merged", "expired", "forgotten"]
 FactOrigin = Literal["by_hand", "extracted", "consolidated", "imported"]
+FactWhat = Literal[
+    "learned",
+    "agreed",
+    "returned",
+    "merged",
+    "superseded",
+    "denied",
+    "corrected",
+    "doubted",
+    "expired",
+    "forgotten",
+]
+MadeBy = Literal["extraction", "hand", "dream", "prune"]
 
 CATEGORIES: tuple[Category, ...] = (
     "personal",
@@ -106,6 +119,29 @@ class Fact:
     prompt_version: str | None = None
     message_ids: tuple[int, ...] = field(default=())
 
+    @property
+    def ends(self) -> datetime | None:
+        """When its last day is over, `valid_until` being that day's beginning. None: never; vital facts outlast it."""
+        return None if self.vital or self.valid_until is None else self.valid_until + timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class FactChange:
+    """One thing that happened to a fact.
+
+    `other_id`: the fact that did it, or that it came from; `valid_at`: when it changed in the world, `recorded_at`:
+    when it changed here. `doubted`: a guess that would have replaced it was not believed.
+    """
+
+    fact_id: int
+    what: FactWhat
+    made_by: MadeBy
+    other_id: int | None
+    from_value: str | None
+    to_value: str | None
+    valid_at: datetime
+    recorded_at: datetime
+
 
 @dataclass(frozen=True, slots=True)
 class Job:
@@ -116,6 +152,37 @@ class Job:
     user_id: int | None
     payload: dict[str, object]
     attempts: int
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """Tokens that one request took at a model; `estimated` of them were reckoned, since its endpoint does not say."""
+
+    model: str
+    prompt_tokens: int
+    completion_tokens: int
+    estimated: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TokenCounts:
+    """Tokens of a day and of its month up to now, in UTC; `month_estimated` of the month's were reckoned."""
+
+    day: int = 0
+    month: int = 0
+    month_estimated: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """A memory that an answer was given, with its score.
+
+    A fact with the messages it comes from, or a message alone. What was erased since is left out.
+    """
+
+    score: float
+    fact: Fact | None
+    messages: tuple[Message, ...]
 
 
 @dataclass(frozen=True, slots=True)

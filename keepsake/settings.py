@@ -6,12 +6,13 @@ Read once, when the process or a manager opens. The README's table is made from 
 
 from __future__ import annotations
 
+import math
 import re
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic import Field, SecretStr, ValidationError, ValidationInfo, field_validator
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
@@ -24,6 +25,7 @@ LOCAL_MODEL = "Qwen2.5-Coder-1.5B-Instruct"
 _ENV_FILE = ".env"
 _ENV_NAME = re.compile(r"^[ \t]*(?:export[ \t]+)?(\w+)[ \t]*=", re.MULTILINE)
 _ALIKE = 0.8  # names that share so much are the same one, mistyped
+_ROUNDING = 1e-6
 _SHOWN = 80  # characters of a wrong value
 _URL = {"pattern": r"^https?://\S+$", "takes": "a URL that begins with http:// or https://"}
 _IDS = "Telegram ids (whole numbers) separated by commas"
@@ -39,6 +41,7 @@ class Settings(BaseSettings):
     """All settings, checked. Numbers say their unit in the name or in the description."""
 
     model_config = SettingsConfigDict(
+        validate_default=True,
         env_file=_ENV_FILE,
         env_file_encoding="utf-8-sig",  # some editors put a mark before the first name
         env_ignore_empty=True,
@@ -99,6 +102,11 @@ class Settings(BaseSettings):
     extraction_model: str | None = _group(
         "Model", None, "The model that extracts facts, default `OPENAI_MODEL`; a smaller one serves."
     )
+    fallback_base_url: str | None = _group(
+        "Model", None, "Root of a second endpoint, asked where the first is down.", **_URL
+    )
+    fallback_api_key: SecretStr | None = _group("Model", None, "The second endpoint's key.")
+    fallback_model: str | None = _group("Model", None, "The model's name at the second endpoint.")
     local_model: str = _group(
         "Model",
         LOCAL_MODEL,
@@ -109,6 +117,23 @@ class Settings(BaseSettings):
     model_timeout_seconds: float = _group("Model", 60.0, "How long the model may be silent.", gt=0, le=3600)
     model_retries: int = _group(
         "Model", 2, "Tries after the first on 429, 5xx and lost connections.", ge=0, le=10
+    )
+    circuit_failures: int = _group(
+        "Model",
+        5,
+        "After so many failed tries in a row an endpoint is left alone for a while.",
+        ge=1,
+        le=1000,
+    )
+    circuit_seconds: float = _group(
+        "Model", 30.0, "How long at first; up to ten times as long while it stays down.", gt=0, le=3600
+    )
+    daily_tokens: int = _group(
+        "Model",
+        0,
+        "Tokens a user may use a day (UTC), answers and extraction together; 0: any.",
+        ge=0,
+        le=10**12,
     )
     context_tokens: int = _group("Model", 4000, "The whole request never exceeds this.", ge=500, le=2_000_000)
     answer_tokens: int = _group("Model", 600, "The answer's `max_tokens`.", ge=16, le=200_000)
@@ -163,6 +188,15 @@ class Settings(BaseSettings):
         "Recall", None, "Scores under this are not recalled, 0–1; default: calibrated.", ge=0, le=1
     )
     recall_candidates: int = _group("Recall", 20, "Candidates that each route brings.", ge=1, le=1000)
+    reranker_model: str | None = _group(
+        "Recall",
+        None,
+        "A reranker puts what was found in order once more: name or folder of a CrossEncoder of "
+        "sentence-transformers. Empty: none does.",
+    )
+    reranker_candidates: int = _group(
+        "Recall", 20, "The first so many results are given to the reranker.", ge=2, le=1000
+    )
     exact_search_limit: int = _group(
         "Recall",
         5000,
@@ -171,15 +205,71 @@ class Settings(BaseSettings):
         le=10_000_000,
     )
     vector_cache_mb: int = _group(
-        "Recall", 64, "RAM for vectors of exact search, MB over all users.", ge=0, le=1_000_000
+        "Recall", 16, "RAM for vectors of exact search, MB over all users.", ge=0, le=1_000_000
     )
 
     # Facts
     fact_extraction_every: int = _group(
         "Facts", 5, "Facts are extracted after so many user messages.", ge=1, le=1_000_000
     )
+    long_message: int = _group(
+        "Facts", 200, "From a message of so many characters facts are extracted at once.", ge=1, le=1_000_000
+    )
+    extraction_idle_minutes: float = _group(
+        "Facts", 5, "Facts are extracted after so many quiet minutes, too.", gt=0, le=100_000
+    )
     extraction_window: int = _group("Facts", 12, "Messages the extractor is shown at most.", ge=1, le=100)
     facts_in_prompt: int = _group("Facts", 6, "Facts in the profile.", ge=0, le=100)
+    fact_scoring: str = _group(
+        "Facts",
+        "mnemosyne",
+        "How facts for the profile are weighed: `mnemosyne` or `tri_tier`.",
+        pattern=r"^(mnemosyne|tri_tier)$",
+        takes="mnemosyne or tri_tier",
+    )
+    mnemosyne_weights: Annotated[tuple[float, ...] | str, NoDecode] = _group(
+        "Facts",
+        "0.55,0.20,0.15,0.10",
+        "Weights of similarity, importance, recency and confidence; together 1.",
+        takes="4 numbers from 0 to 1 that add up to 1, separated by commas",
+    )
+    mnemosyne_tau_days: Annotated[tuple[float, ...] | str, NoDecode] = _group(
+        "Facts",
+        "30,180,14",
+        "Days in which recency falls to 1/e: facts, preferences, events.",
+        takes="3 numbers above 0, separated by commas",
+    )
+    tri_tier_weights: Annotated[tuple[float, ...] | str, NoDecode] = _group(
+        "Facts",
+        "0.55,0.25,0.20",
+        "Weights of similarity, recency and use; together 1.",
+        takes="3 numbers from 0 to 1 that add up to 1, separated by commas",
+    )
+    tri_tier_half_life_days: Annotated[tuple[float, ...] | str, NoDecode] = _group(
+        "Facts",
+        "7,30",
+        "Days in which recency falls to a half: what belongs to a task, what lasts.",
+        takes="2 numbers above 0, separated by commas",
+    )
+
+    # Forgetting
+    prune_replaced_days: float = _group(
+        "Forgetting",
+        30,
+        "`prune` removes facts that others have taken the place of for so long.",
+        ge=0,
+        le=100_000,
+    )
+    prune_unused_days: float = _group(
+        "Forgetting",
+        90,
+        "Unimportant facts that no answer used for so long expire, and are kept.",
+        ge=0,
+        le=100_000,
+    )
+    prune_unused_importance: float = _group(
+        "Forgetting", 0.3, "Facts of less importance than this are unimportant, 0–1.", ge=0, le=1
+    )
 
     # Log
     log_level: str = _group(
@@ -199,6 +289,22 @@ class Settings(BaseSettings):
     @classmethod
     def _admins(cls, value: object) -> object:
         return _ids(value)
+
+    @field_validator("mnemosyne_weights", "tri_tier_weights")
+    @classmethod
+    def _weights(cls, value: object, info: ValidationInfo) -> object:
+        found = _numbers(value, 4 if info.field_name == "mnemosyne_weights" else 3)
+        if not all(0 <= one <= 1 for one in found) or abs(sum(found) - 1) > _ROUNDING:
+            raise ValueError("weights add up to 1")
+        return found
+
+    @field_validator("mnemosyne_tau_days", "tri_tier_half_life_days")
+    @classmethod
+    def _days(cls, value: object, info: ValidationInfo) -> object:
+        found = _numbers(value, 3 if info.field_name == "mnemosyne_tau_days" else 2)
+        if not all(0 < one < math.inf for one in found):
+            raise ValueError("days are above 0")
+        return found
 
     @field_validator("log_level", mode="before")
     @classmethod
@@ -231,6 +337,15 @@ def _ids(value: object) -> object:
     found = tuple(int(part) for part in value.split(",") if part.strip())
     if not all(-(2**63) <= item < 2**63 for item in found):
         raise ValueError("an id has at most 63 bits")
+    return found
+
+
+def _numbers(value: object, count: int) -> tuple[float, ...]:
+    parts = value.split(",") if isinstance(value, str) else value
+    assert isinstance(parts, list | tuple)
+    found = tuple(float(part) for part in parts)
+    if len(found) != count:
+        raise ValueError(f"{count} numbers are wanted")
     return found
 
 

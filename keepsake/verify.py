@@ -17,7 +17,8 @@ import numpy as np
 
 from keepsake.clock import to_micros
 from keepsake.errors import DatabaseError
-from keepsake.forgetting.ledger import Ledger
+from keepsake.forgetting import anchor
+from keepsake.forgetting.ledger import KEY_IS_OPEN, Anchor, Ledger
 from keepsake.index.terms import analyse
 from keepsake.store import embeddings, jobs, migrate
 from keepsake.store.database import connect_reader
@@ -53,7 +54,7 @@ def verify_folder(path: Path, data_dir: Path, *, with_vectors: bool = True) -> l
             return verify(connection, data_dir, with_vectors=with_vectors)
     except DatabaseError as error:
         said, _, mend = str(error).rpartition("; ")  # our errors say what to do at their end
-        return [Check("database", False, said or mend, mend if said else _RESTORE), _ledger(data_dir)]
+        return [Check("database", False, said or mend, mend if said else _RESTORE), _ledger(data_dir, None)]
 
 
 def verify(connection: sqlite3.Connection, data_dir: Path, *, with_vectors: bool = True) -> list[Check]:
@@ -62,8 +63,12 @@ def verify(connection: sqlite3.Connection, data_dir: Path, *, with_vectors: bool
     Reads the whole database: run it off the event loop.
     """
     connection.execute("BEGIN")  # a bot may write meanwhile
+    remembered = None
     try:
         checks = _database(connection, with_vectors=with_vectors)
+        if checks[0].ok:
+            remembered = anchor.read(connection)
+            checks.append(_erasures(connection, data_dir))
         if with_vectors and checks[0].ok:
             checks.append(_vector_index(connection, data_dir / "vector_db"))
     except sqlite3.DatabaseError as error:
@@ -71,7 +76,7 @@ def verify(connection: sqlite3.Connection, data_dir: Path, *, with_vectors: bool
     finally:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
-    return [*checks, _ledger(data_dir)]
+    return [*checks, _ledger(data_dir, remembered)]
 
 
 def _database(connection: sqlite3.Connection, *, with_vectors: bool) -> list[Check]:
@@ -236,9 +241,18 @@ def _vector_index(connection: sqlite3.Connection, folder: Path) -> Check:
     return Check("vector index", there or not held, detail, _REFILL)
 
 
-def _ledger(data_dir: Path) -> Check:
-    wrong = Ledger(data_dir).check()
-    return Check("ledger", not wrong, wrong[0] if wrong else "the chain of erasures is whole", _COMPARE)
+def _erasures(connection: sqlite3.Connection, data_dir: Path) -> Check:
+    """Is each erasure that has begun still in the queue?"""
+    begun = len(list(data_dir.glob("erasing-*.npz")))
+    queued = connection.execute("SELECT count(*) FROM jobs WHERE kind = 'erase'").fetchone()[0]
+    detail = f"{begun} begun and not finished, {queued} in the queue"
+    return Check("erasures", not begun or queued > 0, detail, "repeat `bot.py erase ID --yes`")
+
+
+def _ledger(data_dir: Path, remembered: Anchor | None) -> Check:
+    wrong = Ledger(data_dir).check(remembered)
+    detail = "; ".join(wrong[:_SHOWN]) if wrong else "the chain of erasures is whole"
+    return Check("ledger", not wrong, detail, _FIX if wrong == [KEY_IS_OPEN] else _COMPARE)
 
 
 def _ids(connection: sqlite3.Connection, query: str) -> list[int]:

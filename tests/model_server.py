@@ -13,6 +13,8 @@ A behaviour is a dict. `do` is one of
     drop     close the connection unanswered         broken   half of `text`, then a lost connection
     ended    half of `text`, then a clean end        garbage  an HTML page with status 200
     error    half of `text`, then an error event     empty    an answer of no characters
+    filtered half of `text`, then a filter's end     refusal  a refusal, in the field for it
+    deaf     nothing at all, for `seconds`
 `for` may be "chat", "structured" or "summary": the first waiting behaviour that fits a request is used, once.
 """
 
@@ -276,6 +278,9 @@ class _Handler(BaseHTTPRequestHandler):
                 self._status(behaviour)
             case "drop":
                 self._lose()
+            case "deaf":
+                self.server.model.pause(behaviour.get("seconds", 30))
+                self._lose()
             case "garbage":
                 self._send(200, "text/html", b"<html>Welcome to the hotel's Wi-Fi {</html>")
             case _ if body.get("stream"):
@@ -290,7 +295,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         pieces = re.findall(r"\s*\S+\s*", _text(behaviour))
         do = behaviour["do"]
-        whole = do not in ("broken", "ended", "error", "hang")
+        whole = do not in ("broken", "ended", "error", "hang", "filtered")
         shown = pieces if whole else pieces[: behaviour.get("pieces", len(pieces) // 2)]
         for piece in shown:
             self.server.model.pause(self.server.model.piece_seconds)
@@ -302,13 +307,18 @@ class _Handler(BaseHTTPRequestHandler):
                 self.server.model.pause(0.05)
             self._lose()
         elif do == "broken":
+            self.server.model.pause(0.1)  # what a reset overtakes is lost
             self._lose()
         elif do == "error":
             self._event({"error": {"message": "the model crashed", "code": 500}})
             self._chunked(b"")
         elif do == "ended":
             self._chunked(b"")
+        elif do == "filtered":
+            self._finish({"finish_reason": "content_filter"}, body, "".join(shown))
         else:
+            if do == "refusal":
+                self._event(_chunk(body, None, refusal="I'm sorry, I can't help with that."))
             self._finish(behaviour, body, "".join(pieces))
 
     def _finish(self, behaviour: Behaviour, body: Body, text: str) -> None:
@@ -354,7 +364,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 def _text(behaviour: Behaviour) -> str:
     match behaviour["do"]:
-        case "empty":
+        case "empty" | "refusal":
             return ""
         case "json":
             return json.dumps(behaviour["value"], ensure_ascii=False)
@@ -362,8 +372,12 @@ def _text(behaviour: Behaviour) -> str:
             return str(behaviour.get("text", "one two three four"))
 
 
-def _chunk(body: Body, piece: str | None, finish_reason: str | None = None) -> Body:
+def _chunk(
+    body: Body, piece: str | None, finish_reason: str | None = None, *, refusal: str | None = None
+) -> Body:
     delta = {} if piece is None else {"content": piece}
+    if refusal is not None:
+        delta = {"refusal": refusal}
     return {
         "id": "chatcmpl-test",
         "object": "chat.completion.chunk",

@@ -68,7 +68,7 @@ def test_a_healthy_database_is_clean(database: sqlite3.Connection, tmp_path: Pat
     assert off(tmp_path) == {}
     with closing(connect_reader(tmp_path / "memory.db")) as connection:
         names = [check.check for check in verify(connection, tmp_path)]
-    assert len(names) == len(set(names)) == 12
+    assert len(names) == len(set(names)) == 13
 
 
 DAMAGE = {
@@ -177,6 +177,24 @@ def test_a_changed_ledger_is_seen(database: sqlite3.Connection, tmp_path: Path) 
     assert off(tmp_path) == {}
     ledger.path.write_text(ledger.path.read_text().replace('"messages":1', '"messages":2'))
     assert off(tmp_path) == {"ledger": "line 1 was changed"}
+    assert "compare it with the receipts" in str(mend_of(tmp_path, "ledger"))
+
+
+def test_a_key_that_others_can_read_is_seen_with_what_to_do(
+    database: sqlite3.Connection, tmp_path: Path
+) -> None:
+    Ledger(tmp_path).append(9, "run", {"messages": 1}, {}, NOW)
+    (tmp_path / "erasures.key").chmod(0o640)
+    assert off(tmp_path) == {"ledger": "erasures.key can be read by others"}
+    assert mend_of(tmp_path, "ledger") == "bot.py verify --fix"
+
+
+def test_an_erasure_that_nobody_finishes_is_seen(database: sqlite3.Connection, tmp_path: Path) -> None:
+    (tmp_path / "erasing-0a1b.npz").write_bytes(b"")
+    assert off(tmp_path) == {"erasures": "1 begun and not finished, 0 in the queue"}
+    assert "erase ID --yes" in str(mend_of(tmp_path, "erasures"))
+    transact(database, jobs.enqueue, "erase", "9", to_micros(NOW), user_id=9)
+    assert off(tmp_path) == {}, "while it is in the queue, all is well"
 
 
 def test_without_an_embedding_model_nothing_waits_for_vectors(

@@ -8,6 +8,7 @@ import sys
 import tomllib
 from collections.abc import Awaitable, Callable
 from importlib import metadata
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -96,10 +97,14 @@ def _do(work: Callable[[Settings], Awaitable[int]]) -> None:
 
 
 def _question(words: list[str]) -> str:
-    query = " ".join(words).strip()
-    if not query:
-        raise typer.BadParameter("QUERY is empty")
-    return query.encode("utf-8", "replace").decode("utf-8")
+    return _words(" ".join(words), "QUERY")
+
+
+def _words(text: str, name: str) -> str:
+    words = text.strip()
+    if not words:
+        raise typer.BadParameter(f"{name} is empty")
+    return words.encode("utf-8", "replace").decode("utf-8")
 
 
 @app.callback(invoke_without_command=True)
@@ -206,18 +211,71 @@ def verify(
     _do(work)
 
 
+@app.command()
+def prune(
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would go.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Clean facts that were replaced long ago, are past their date, or unimportant and unused."""
+    from keepsake.cli import cleaning
+
+    _do(lambda settings: cleaning.prune(settings, dry_run=dry_run, as_json=as_json))
+
+
+@app.command()
+def backup(file: Annotated[Path, typer.Argument(metavar="FILE", show_default=False)]) -> None:
+    """Write a consistent copy of memory.db, also beside a running bot."""
+    from keepsake.cli import backups
+
+    _do(lambda settings: backups.backup(settings, file))
+
+
+@app.command()
+def restore(
+    file: Annotated[Path, typer.Argument(metavar="FILE", show_default=False)],
+    yes: Annotated[bool, typer.Option("--yes", help="Yes: what is kept now is replaced.")] = False,
+) -> None:
+    """Put a backup in the place of what is kept; whoever was erased since is erased again."""
+    from keepsake.cli import backups
+
+    if not yes:
+        remark("keepsake: restoring replaces all that is kept now; repeat the command with --yes")
+        raise typer.Exit(WRONG_USE)
+    _do(lambda settings: backups.restore(settings, file))
+
+
 @app.command(context_settings=_WITH_ID)
 def erase(
     user_id: UserId,
     yes: Annotated[bool, typer.Option("--yes", help="Yes, for good: it cannot be undone.")] = False,
+    hold: Annotated[
+        str | None, typer.Option("--hold", metavar="REASON", help="Erase nothing: a legal hold begins.")
+    ] = None,
+    release: Annotated[
+        str | None, typer.Option("--release", metavar="REASON", help="Erase nothing: the legal hold ends.")
+    ] = None,
 ) -> None:
-    """Forget a person for good; prints the receipt."""
+    """Forget a person for good; prints the receipt. Or hold them, or release them, as the law asks."""
     from keepsake.cli import changes
 
+    reason = hold if hold is not None else release
+    if (hold is not None) + (release is not None) + yes > 1:
+        raise typer.BadParameter("--yes, --hold and --release exclude each other")
+    if reason is not None:
+        words = _words(reason, "REASON")
+        _do(lambda settings: changes.hold(settings, user_id, words, begins=hold is not None))
     if not yes:
         remark("keepsake: erasing cannot be undone; repeat the command with --yes")
         raise typer.Exit(WRONG_USE)
     _do(lambda settings: changes.erase(settings, user_id))
+
+
+@app.command(name="verify-receipt")
+def verify_receipt(file: Annotated[Path, typer.Argument(metavar="FILE", show_default=False)]) -> None:
+    """Check the receipt of an erasure, as `erase` prints it, against the ledger."""
+    from keepsake.cli import readers
+
+    _do(lambda settings: readers.verify_receipt(settings, file))
 
 
 if __name__ == "__main__":

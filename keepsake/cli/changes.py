@@ -1,4 +1,4 @@
-"""Commands that change something: reindex, verify --fix, erase."""
+"""Commands that change something: reindex, verify --fix, erase and legal holds."""
 
 from __future__ import annotations
 
@@ -32,6 +32,15 @@ async def erase(settings: Settings, user_id: int) -> int:
     if receipt["left"]:
         remark(f"{receipt['left']} bytes of that user are left: {receipt['left_in']}")
         return SOMETHING_OFF
+    return DONE
+
+
+async def hold(settings: Settings, user_id: int, reason: str, *, begins: bool) -> int:
+    """Writes a legal hold, or its end, into the ledger and prints the line's number and hash."""
+    require_memory(settings)
+    wish = Wish("hold", user_id, {"reason": reason, "begins": begins})
+    async with Worker(settings) as worker:
+        say_json(await fulfil(worker, JobQueue(settings.database_path), wish))
     return DONE
 
 

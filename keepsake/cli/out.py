@@ -8,7 +8,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import asdict
 from datetime import datetime
@@ -16,7 +16,8 @@ from pathlib import Path
 
 from keepsake.errors import KeepsakeError
 from keepsake.locales import translate
-from keepsake.models import Fact, Message
+from keepsake.models import Fact, FactChange, Message
+from keepsake.recall.snippet import snippet
 
 DONE, SOMETHING_OFF, WRONG_USE = 0, 1, 2
 
@@ -85,37 +86,61 @@ def _drop_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def fact_as_dict(fact: Fact) -> dict[str, object]:
-    """A fact for JSON, times as ISO 8601 in UTC."""
+def fact_as_dict(fact: Fact, history: Iterable[FactChange] | None = None) -> dict[str, object]:
+    """A fact for JSON, times as ISO 8601 in UTC; with `history`, what happened to it."""
+    found = _as_dict(fact)
+    if history is not None:
+        found["history"] = [_as_dict(change) for change in history if change.fact_id == fact.id]
+    return found
+
+
+def fact_lines(facts: Iterable[Fact], history: Iterable[FactChange] = ()) -> list[str]:
+    """A line a fact, and below it one for each change of it."""
+    changes: dict[int, list[str]] = {}
+    for change in history:
+        changes.setdefault(change.fact_id, []).append(_change_line(change))
+    lines = []
+    for fact in facts:
+        lines.append(
+            f"{fact.id}. {_indented(fact.content)} ({fact.category}, {fact.status},"
+            f" confidence {fact.confidence:.2f}, updated {fact.updated_at:%Y-%m-%d})"
+        )
+        lines += changes.get(fact.id, [])
+    return lines
+
+
+def _change_line(change: FactChange) -> str:
+    by = f" by {change.other_id}" if change.other_id is not None else ""
+    guess = f": {_indented(change.to_value or '')}" if change.what == "doubted" else ""
+    noted = f"({change.made_by}, noted {change.recorded_at:%Y-%m-%d})"
+    return f"    {change.valid_at:%Y-%m-%d} {change.what}{by} {noted}{guess}"
+
+
+def _as_dict(record: Fact | FactChange) -> dict[str, object]:
     return {
         name: value.isoformat() if isinstance(value, datetime) else value
-        for name, value in asdict(fact).items()
+        for name, value in asdict(record).items()
     }
 
 
-def fact_lines(facts: Iterable[Fact]) -> list[str]:
-    return [
-        f"{fact.id}. {_indented(fact.content)} ({fact.category}, {fact.status},"
-        f" confidence {fact.confidence:.2f}, updated {fact.updated_at:%Y-%m-%d})"
-        for fact in facts
-    ]
-
-
-def found_as_dict(message: Message, score: float) -> dict[str, object]:
+def found_as_dict(message: Message, score: float, terms: Collection[str]) -> dict[str, object]:
     return {
         "id": message.id,
         "score": round(score, 4),
         "role": message.role,
         "content": message.content,
+        "snippet": snippet(message.content, terms).text,
         "created_at": message.created_at.isoformat(),
         "sender": message.sender,
         "session_id": message.session_id,
     }
 
 
-def found_line(message: Message, score: float, language: str) -> str:
+def found_line(message: Message, score: float, terms: Collection[str], language: str) -> str:
+    """Score, who said it, when, and the part of it that matches, on one line."""
     who = message.sender or translate(language, f"role-{message.role}")
-    return f"[{score:.2f}] {_indented(who)} ({message.created_at:%Y-%m-%d}): {_indented(message.content)}"
+    part = snippet(message.content, terms).text
+    return f"[{score:.2f}] {_indented(who)} ({message.created_at:%Y-%m-%d}): {part}"
 
 
 def _indented(text: str) -> str:

@@ -8,7 +8,7 @@ import sqlite3
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Concatenate, ParamSpec, Self, TypeVar
@@ -37,10 +37,11 @@ class JobFailedError(KeepsakeError):
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What is to be done: a job's kind, and whom it is about (None: everybody)."""
+    """What is to be done: a job's kind, whom it is about (None: everybody), and what else its handler needs."""
 
     kind: str
     user_id: int | None = None
+    more: dict[str, object] = field(default_factory=dict)
 
     @property
     def key(self) -> str:
@@ -160,7 +161,7 @@ async def _enqueue(worker: Worker, queue: JobQueue, wish: Wish, patience: float)
             wish.key,
             to_micros(system_clock()),
             user_id=wish.user_id,
-            payload={"reply": True},
+            payload={"reply": True, **wish.more},
         )
         if job_id is not None:
             return job_id  # else the same work waits already, without somebody to tell

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
 
 from keepsake.cli.out import (
     DONE,
@@ -18,9 +20,12 @@ from keepsake.cli.out import (
     say_json,
 )
 from keepsake.engine import Engine
-from keepsake.errors import KeepsakeError
+from keepsake.errors import KeepsakeError, SettingError
+from keepsake.forgetting.ledger import Ledger
+from keepsake.index.cross_encoder import open_reranker
 from keepsake.index.embedder import open_embedder
 from keepsake.recall.question import Question
+from keepsake.recall.snippet import query_terms
 from keepsake.settings import Settings
 from keepsake.verify import Check, verify_folder
 
@@ -40,19 +45,22 @@ def require_memory(settings: Settings) -> None:
 
 
 @asynccontextmanager
-async def reading(settings: Settings, *, by_meaning: bool = False) -> AsyncIterator[Engine]:
-    """An engine that only reads. `by_meaning`: with the embedding model, where one is configured."""
+async def reading(
+    settings: Settings, *, by_meaning: bool = False, reranked: bool = False
+) -> AsyncIterator[Engine]:
+    """An engine that only reads. `by_meaning`, `reranked`: with these models, where they are configured."""
     require_memory(settings)
-    embedder = open_embedder(settings.embedding_model) if by_meaning else None
-    try:
-        engine = await Engine.open_reader(settings, embedder=embedder)
-        try:
-            yield engine
-        finally:
-            await engine.close()
-    finally:
+    async with AsyncExitStack() as parts:
+        embedder = open_embedder(settings.embedding_model) if by_meaning else None
         if embedder is not None:
-            await embedder.close()
+            parts.push_async_callback(embedder.close)
+        reranker = open_reranker(settings.reranker_model) if reranked else None
+        if reranker is not None:
+            parts.push_async_callback(reranker.close)
+            await asyncio.wrap_future(reranker.prepare())  # however long it takes: no chat waits here
+        engine = await Engine.open_reader(settings, embedder=embedder, reranker=reranker)
+        parts.push_async_callback(engine.close)
+        yield engine
 
 
 async def stats(settings: Settings, user_id: int) -> int:
@@ -66,34 +74,36 @@ async def stats(settings: Settings, user_id: int) -> int:
 
 
 async def facts(settings: Settings, user_id: int, *, all_statuses: bool, as_json: bool) -> int:
-    """Prints a person's facts; only active ones unless `all_statuses`."""
+    """Prints a person's facts; with `all_statuses` also those that hold no longer, and what happened to each."""
     async with reading(settings) as engine:
         found = await engine.facts(user_id, all_statuses=all_statuses)
+        history = await engine.fact_history(user_id) if all_statuses else []
     if as_json:
-        say_json([fact_as_dict(fact) for fact in found])
+        say_json([fact_as_dict(fact, history if all_statuses else None) for fact in found])
     elif found:
-        say("\n".join(fact_lines(found)))
+        say("\n".join(fact_lines(found, history)))
     return DONE if found else _nothing_about(user_id)
 
 
 async def context(settings: Settings, user_id: int, query: str) -> int:
     """Prints the very block that the model would be given."""
-    async with reading(settings, by_meaning=True) as engine:
+    async with reading(settings, by_meaning=True, reranked=True) as engine:
         known = any((await engine.storage.counts(user_id)).values())
-        block = (await engine.recall(user_id, query)).block
+        block = (await engine.contexts.recall(user_id, query)).block
     say(block)
     return DONE if known else _nothing_about(user_id)
 
 
 async def search(settings: Settings, user_id: int, query: str, limit: int, *, as_json: bool) -> int:
     """Prints what is recalled about a question, best first."""
-    async with reading(settings, by_meaning=True) as engine:
+    async with reading(settings, by_meaning=True, reranked=True) as engine:
         found = await engine.search(Question(user_id, query), limit, above_floor=True)
         language = await engine.storage.language(user_id) or settings.default_language
+    terms = query_terms(query)
     if as_json:
-        say_json([found_as_dict(message, score) for message, score in found])
+        say_json([found_as_dict(message, score, terms) for message, score in found])
     elif found:
-        say("\n".join(found_line(message, score, language) for message, score in found))
+        say("\n".join(found_line(message, score, terms, language) for message, score in found))
     return DONE if found else _nothing_about(user_id)
 
 
@@ -104,6 +114,22 @@ async def check(settings: Settings) -> list[Check]:
     return await asyncio.to_thread(
         verify_folder, settings.database_path, settings.data_dir, with_vectors=with_vectors
     )
+
+
+async def verify_receipt(settings: Settings, path: Path) -> int:
+    """Says whether a receipt, as `erase` prints it, is one of this folder's ledger."""
+    try:
+        receipt = json.loads(await asyncio.to_thread(path.read_bytes))
+    except OSError as error:
+        raise SettingError(f"{path} cannot be read ({error.strerror})") from error
+    except ValueError:  # no UTF-8, no JSON
+        receipt = None
+    fault = await asyncio.to_thread(Ledger(settings.data_dir).fault_of, receipt)
+    if fault is not None:
+        remark(f"not genuine: {fault}")
+        return SOMETHING_OFF
+    say(f"genuine: erasure no. {receipt['seq']}, {receipt['at']}")
+    return DONE
 
 
 def show_checks(checks: list[Check], *, as_json: bool) -> int:

@@ -26,7 +26,10 @@ async def assistant(settings: Settings) -> AsyncIterator[tuple[Assistant, Hybrid
                 await (await memory.engine()).models.load()
             app = await build_assistant(settings, memory, model)
             memory.when_forgotten(app.states.forget)
+            memory.when_forgotten(app.searches.forget)
             memory.when_forgotten(app.access.forget)
+            if model is not None:
+                model.breaker.when_back(memory.catch_up)
             yield app, memory
     finally:
         if model is not None:

@@ -16,6 +16,9 @@ QUOTE_CHARACTERS = 1000
 _NAME_CHARACTERS = 200
 _TYPES: tuple[FactType, ...] = get_args(FactType)
 _MIDDLE = 0.5
+# Of a model that says nothing of its certainty: its quotes are checked, so it is more than a guess (0.5).
+_UNSAID = 0.7
+_NEVER_YEAR = 3000  # a date beyond is no date but "for ever"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +35,7 @@ class Candidate:
     object: str | None = None
     topic: str | None = None
     importance: float = _MIDDLE
-    confidence: float = _MIDDLE
+    confidence: float = _UNSAID
     valid_until: datetime | None = None
 
 
@@ -55,7 +58,7 @@ def read_candidate(item: object) -> Candidate | None:
         object=_text(item.get("object"), _NAME_CHARACTERS),
         topic=_topic(item.get("topic")),
         importance=_share(item.get("importance")),
-        confidence=_share(item.get("confidence")),
+        confidence=_share(item.get("confidence"), _UNSAID),
         valid_until=_date(item.get("valid_until")),
     )
 
@@ -98,15 +101,15 @@ def _topic(value: object) -> str | None:
     return _text(value.get("slug") if isinstance(value, Mapping) else value, _NAME_CHARACTERS)
 
 
-def _share(value: Any) -> float:
-    """A number between 0 and 1, the middle for what is none."""
+def _share(value: Any, otherwise: float = _MIDDLE) -> float:
+    """A number between 0 and 1, `otherwise` for what is none."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
-        return _MIDDLE
+        return otherwise
     try:
         number = float(value)
     except (ValueError, OverflowError):
-        return _MIDDLE
-    return _MIDDLE if math.isnan(number) else min(1.0, max(0.0, number))
+        return otherwise
+    return otherwise if math.isnan(number) else min(1.0, max(0.0, number))
 
 
 def _date(value: object) -> datetime | None:
@@ -114,6 +117,7 @@ def _date(value: object) -> datetime | None:
     if not isinstance(value, str):
         return None
     try:
-        return datetime.strptime(value.strip()[:10], "%Y-%m-%d").replace(tzinfo=UTC)
+        day = datetime.strptime(value.strip()[:10], "%Y-%m-%d").replace(tzinfo=UTC)
     except ValueError:
         return None
+    return day if day.year < _NEVER_YEAR else None

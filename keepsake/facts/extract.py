@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -10,7 +11,13 @@ from datetime import datetime
 from typing import Any
 
 from keepsake.facts.asking import choose_form, request_turns
-from keepsake.facts.candidate import read_candidate
+from keepsake.facts.candidate import (
+    CONTENT_CHARACTERS,
+    QUOTE_CHARACTERS,
+    Candidate,
+    cut_at_word,
+    read_candidate,
+)
 from keepsake.facts.ground import Ground, Refusal, Terms, junk
 from keepsake.facts.window import Count
 from keepsake.llm.client import ChatModel
@@ -21,6 +28,9 @@ FORM_NAME = "facts"
 MOST_FACTS = 32
 # What a weak model says of its certainty means nothing. Above a guess (0.5): its quotes are checked.
 WEAK_CONFIDENCE = 0.6
+_OWN_WORD = 0.99
+# "/remember that I…"
+_THAT = re.compile(r"(?:that|что|rằng|là)\s+", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +62,10 @@ async def extract(
     turns = await asyncio.to_thread(
         request_turns, window, now=now, context_tokens=context_tokens, count=count
     )
-    items = await model.structured(turns, form.schema, name=FORM_NAME, parse=read_facts)
-    # After the answer: an unnamed model has its name only then.
-    made_by = {"model": model.name, "prompt_version": form.prompt.version}
+    formed = await model.formed(turns, form.schema, name=FORM_NAME, parse=read_facts)
+    made_by = {"model": formed.model, "prompt_version": form.prompt.version}
     fixed = {"confidence": WEAK_CONFIDENCE} if model.weak else {}
-    return await asyncio.to_thread(ground_facts, items, window, terms=terms, **made_by, **fixed)
+    return await asyncio.to_thread(ground_facts, formed.value, window, terms=terms, **made_by, **fixed)
 
 
 def read_facts(answer: Mapping[str, Any]) -> list[object]:
@@ -84,12 +93,41 @@ def ground_facts(
         if candidate is None:
             refused["form"] += 1
             continue
-        verdict = junk(candidate) or ground.sources(candidate)
+        verdict = _verdict(ground, candidate)
         if isinstance(verdict, str):
             refused[verdict] += 1
-        elif candidate.content.casefold() in drafts:
+            continue
+        candidate, sources = verdict
+        if candidate.content.casefold() in drafts:
             refused["repeated"] += 1
         else:
-            fields = asdict(candidate) | {"message_ids": verdict} | overrides
+            fields = asdict(candidate) | {"message_ids": sources} | overrides
             drafts[candidate.content.casefold()] = FactDraft(**fields)
     return Extraction(tuple(drafts.values()), dict(refused))
+
+
+def by_hand(text: str) -> FactDraft:
+    """What a person asks to be remembered, as they say it."""
+    line = " ".join(text.split())
+    match = _THAT.match(line)
+    content = line[match.end() :] if match else line
+    return FactDraft(
+        cut_at_word(content, CONTENT_CHARACTERS),
+        (),
+        importance=1.0,
+        confidence=_OWN_WORD,
+        vital=True,
+        quote=line[:QUOTE_CHARACTERS],
+        origin="by_hand",
+    )
+
+
+def _verdict(ground: Ground, candidate: Candidate) -> tuple[Candidate, tuple[int, ...]] | Refusal:
+    """The candidate in its user's language with its messages, or why it is refused."""
+    found = junk(candidate) or ground.sources(candidate)
+    if isinstance(found, str):
+        return found
+    if ground.gives_away(candidate):
+        return "secret"
+    own = ground.in_own_language(candidate, found)
+    return (own, found) if own is not None else "language"

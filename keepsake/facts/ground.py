@@ -10,19 +10,32 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from keepsake.facts.candidate import Candidate
+from keepsake.facts.candidate import CONTENT_CHARACTERS, Candidate, cut_at_word
+from keepsake.facts.sensitive import holds_secret, secrets_in
 from keepsake.facts.window import read_text
+from keepsake.index.language import guess
 from keepsake.models import Message
 from keepsake.prompt.block import shown_name
 
 Terms = Callable[[str], Sequence[str]]
 """Content words of a text: folded, stemmed, without stop words; bigrams where a script has no spaces."""
 
-Refusal = Literal["form", "short", "small_talk", "assistant", "quote", "ungrounded", "repeated", "too_many"]
+Refusal = Literal[
+    "form",
+    "short",
+    "small_talk",
+    "assistant",
+    "quote",
+    "ungrounded",
+    "repeated",
+    "too_many",
+    "secret",
+    "language",
+]
 
 MIN_CHARACTERS = 8
 MIN_CHARACTERS_CJK = 4
@@ -130,6 +143,30 @@ class Ground:
                 return "ungrounded"
         given = [id_ for id_ in candidate.message_ids if id_ in self._said]
         return tuple(sorted({*given})) if set(given) & set(found) else (found[-1],)
+
+    def in_own_language(self, candidate: Candidate, sources: Sequence[int]) -> Candidate | None:
+        """The candidate in the language of its messages: where it is in another one, in the quoted words.
+
+        None where there are none worth keeping.
+        """
+        said = [self._said[id_] for id_ in sources]
+        if guess(candidate.content) in {guess(text) for text in said}:
+            return candidate
+        # Latin letters tell little: names, and Vietnamese with and without its marks.
+        if _words(candidate.content, self._terms) <= frozenset().union(
+            *(self._words[id_] for id_ in sources)
+        ):
+            return candidate
+        if candidate.quote is None:
+            return None
+        own = replace(candidate, content=cut_at_word(candidate.quote, CONTENT_CHARACTERS))
+        return own if junk(own) is None else None
+
+    def gives_away(self, candidate: Candidate) -> bool:
+        """Does a password, a key or a card number stand in the candidate?"""
+        parts = [part for part in (candidate.content, candidate.quote, candidate.object) if part]
+        secrets = frozenset().union(*map(secrets_in, self._said.values()))
+        return any(holds_secret(part) or any(secret in part for secret in secrets) for part in parts)
 
     def _about(self, candidate: Candidate, ids: Iterable[int]) -> list[int]:
         """Those of `ids` that the user said himself, or that somebody else said who is the subject."""

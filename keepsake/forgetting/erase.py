@@ -8,6 +8,7 @@ the first one had found.
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import shutil
 import sqlite3
@@ -18,7 +19,7 @@ from pathlib import Path
 from typing import Protocol
 
 from keepsake.clock import from_micros, to_micros
-from keepsake.errors import DatabaseError, VectorIndexError
+from keepsake.errors import DatabaseError, ErasureHeld, VectorIndexError
 from keepsake.forgetting import registry
 from keepsake.forgetting.ledger import Ledger, Receipt
 from keepsake.forgetting.plan import Plan, plan_path, remove
@@ -50,14 +51,20 @@ async def erase_user(
     """Erases all that is held about a person and proves it. None where nothing is held.
 
     The caller has stopped the person's jobs and dropped what RAM holds of them. Idempotent: after a kill it
-    goes on where it was. Raises DatabaseError where somebody reads memory.db for so long that the
-    write-ahead log cannot be truncated: try again later.
+    goes on where it was. Raises ErasureHeld where a legal hold stands, DatabaseError where somebody reads
+    memory.db for so long that the write-ahead log cannot be truncated: try again later.
     """
     ledger = Ledger(data_dir)
     path = plan_path(data_dir, await asyncio.to_thread(ledger.subject, user_id))
-    plan = await _prepare(db, path, user_id)
+    begun = await asyncio.to_thread(Plan.load, path)
+    if begun is None:  # what has begun is finished, whatever came since
+        receipt = await _finished_before(db, ledger, user_id)
+        if receipt is not None:
+            return receipt
+        await asyncio.to_thread(refuse_where_held, ledger, user_id)
+    plan = await _prepare(db, path, user_id, begun)
     if plan is None:
-        return await _finished_before(db, ledger, user_id)
+        return None
     erased = await db.write(delete_rows, user_id)
     await _erase_vectors(db, chroma, data_dir, plan.handles, now)
     await _rewrite(db)
@@ -69,10 +76,18 @@ async def erase_user(
     return receipt
 
 
-async def _prepare(db: Database, path: Path, user_id: int) -> Plan | None:
-    """The plan, on the disk, before the first row goes."""
+def refuse_where_held(ledger: Ledger, user_id: int) -> None:
+    """Raises ErasureHeld where a legal hold stands. Blocking."""
+    reason = ledger.held(user_id)
+    if reason is not None:
+        raise ErasureHeld(
+            f"a legal hold stands ({reason}): end it first, with `bot.py erase ID --release REASON`"
+        )
+
+
+async def _prepare(db: Database, path: Path, user_id: int, plan: Plan | None) -> Plan | None:
+    """The plan, on the disk, before the first row goes. `plan`: that of a run which was interrupted."""
     counts = await db.read(registry.count_rows, user_id)
-    plan = await asyncio.to_thread(Plan.load, path)
     if not any(counts.values()):
         return plan
     texts, vectors = await db.read(traces, user_id)
@@ -193,9 +208,13 @@ def _job_created(connection: sqlite3.Connection, user_id: int) -> int | None:
 def strip_job(connection: sqlite3.Connection, job_id: int) -> None:
     """Takes the person out of the `erase` job itself, in the transaction that finishes it.
 
-    What stays, until its result is fetched, says that somebody was erased.
+    What stays, until its result is fetched, says that somebody was erased, and where they asked for it, to whom the
+    receipt goes.
     """
+    (payload,) = connection.execute("SELECT payload FROM jobs WHERE id = ?", (job_id,)).fetchone()
+    told = json.loads(payload).get("told")
+    kept = {"reply": True} | ({"told": told} if told else {})
     connection.execute(
-        "UPDATE jobs SET user_id = NULL, key = 'erase-' || id, payload = '{\"reply\": true}' WHERE id = ?",
-        (job_id,),
+        "UPDATE jobs SET user_id = NULL, key = 'erase-' || id, payload = ? WHERE id = ?",
+        (json.dumps(kept), job_id),
     )

@@ -2,7 +2,7 @@
 
 It stands apart from memory.db, so a restored backup does not make it forget who was erased, and holds no
 personal data: a person's id stands under HMAC-SHA256, with a key of its own file. A plain hash of a Telegram
-id, salted or not, is found by trying all ids.
+id, salted or not, is found by trying all ids. Legal holds and their ends are lines of it too.
 """
 
 from __future__ import annotations
@@ -10,18 +10,22 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-import os
 import secrets
+import stat
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from keepsake.errors import DataDirError
+from keepsake.forgetting.durable import append_durably, write_durably
 
 LEDGER_NAME = "erasures.jsonl"
 KEY_NAME = "erasures.key"
+KEY_IS_OPEN = f"{KEY_NAME} can be read by others"
 _KEY_BYTES = 32
 _FIRST_PREV = "0" * 64
+_ERASE, _HOLD, _RELEASE = "erase", "hold", "release"
 
 NOT_COVERED = (
     "Telegram's own copy of the chat",
@@ -33,11 +37,15 @@ NOT_COVERED = (
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """The proof of one erasure. `left`: bytes that the scan still found; `counts`: rows erased, by table."""
+    """The proof of one erasure. `left`: bytes that the scan still found; `counts`: rows erased, by table.
+
+    `nonce`: random, so that nobody makes up the receipt of an erasure whose numbers they guess.
+    """
 
     seq: int
     at: datetime
     sha256: str
+    nonce: str
     counts: dict[str, int]
     left: int
     left_in: dict[str, int]
@@ -48,11 +56,20 @@ class Receipt:
             "seq": self.seq,
             "at": self.at.isoformat(),
             "sha256": self.sha256,
+            "nonce": self.nonce,
             "counts": self.counts,
             "left": self.left,
             "left_in": self.left_in,
             "not_covered": list(self.not_covered),
         }
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """One line of the ledger, as others remember it: so they notice where its end was cut off."""
+
+    seq: int
+    sha256: str
 
 
 class Ledger:
@@ -69,30 +86,41 @@ class Ledger:
     def append(
         self, user_id: int, erasure: str, counts: dict[str, int], left_in: dict[str, int], now: datetime
     ) -> Receipt:
-        """Writes one line, on the disk when this returns. `erasure`: what this run is known by."""
-        lines = self._whole_lines()
-        line: dict[str, object] = {
-            "seq": len(lines) + 1,
-            "at": now.astimezone(UTC).isoformat(),
-            "subject": self.subject(user_id),
+        """Writes the line of an erasure. `erasure`: random, what this run is known by."""
+        more = {
             "erasure": erasure,
             "counts": counts,
             "left": sum(left_in.values()),
             "left_in": left_in,
-            "prev": _line_hash(lines[-1]) if lines else _FIRST_PREV,
+            "not_covered": list(NOT_COVERED),
         }
-        line["sha256"] = _sha256(line)
-        _append_durably(self.path, _canonical(line) + b"\n", _length(lines))
-        return _receipt(line)
+        return _receipt(self._append(_ERASE, user_id, more, now))
+
+    def hold(self, user_id: int, reason: str, now: datetime) -> Anchor:
+        """From here on the person may not be erased."""
+        return _anchor(self._append(_HOLD, user_id, {"reason": reason}, now))
+
+    def release(self, user_id: int, reason: str, now: datetime) -> Anchor:
+        """The hold has ended."""
+        return _anchor(self._append(_RELEASE, user_id, {"reason": reason}, now))
+
+    def held(self, user_id: int) -> str | None:
+        """Why the person may not be erased; None where no hold stands."""
+        if not self.path.exists():
+            return None
+        subject = self.subject(user_id)
+        for line in reversed(list(self._lines())):
+            if line.get("subject") == subject and line.get("event") in (_HOLD, _RELEASE):
+                return str(line["reason"]) if line["event"] == _HOLD else None
+        return None
 
     def find(
         self, user_id: int, *, erasure: str | None = None, since: datetime | None = None
     ) -> Receipt | None:
-        """The newest line about a person: of this run, or not before `since`."""
+        """The newest erasure of a person: of this run, or not before `since`."""
         subject = self.subject(user_id)
-        for raw in reversed(self._whole_lines()):
-            line = _parsed(raw)
-            if line is None or line.get("subject") != subject:
+        for line in reversed(list(self._lines())):
+            if line.get("subject") != subject or not _is_erasure(line):
                 continue
             if erasure is not None and line.get("erasure") != erasure:
                 continue
@@ -100,8 +128,29 @@ class Ledger:
             return receipt if since is None or receipt.at >= since else None
         return None
 
-    def check(self) -> list[str]:
-        """What is wrong with the chain, a line each; empty where it is whole."""
+    def erased_after(self, seq: int) -> set[str]:
+        """Those (as `subject`) who were erased by lines after that one."""
+        return {str(line["subject"]) for line in self._lines() if _is_erasure(line) and _seq(line) > seq}
+
+    def end(self, moment: datetime | None = None) -> Anchor | None:
+        """The last line, or the last that is not later than `moment`; None where there is none."""
+        lines = [line for line in self._lines() if moment is None or _at(line) <= moment]
+        return _anchor(lines[-1]) if lines else None
+
+    def knows(self, anchor: Anchor) -> bool:
+        """Does this line stand here?"""
+        raw = self._whole_lines()
+        line = _parsed(raw[anchor.seq - 1]) if 0 < anchor.seq <= len(raw) else None
+        return line is not None and line.get("sha256") == anchor.sha256
+
+    def check(self, anchor: Anchor | None = None) -> list[str]:
+        """What is wrong, a line each; empty where the chain is whole. `anchor`: a line that must be in it."""
+        found = self._check_chain()
+        if anchor is not None and anchor.seq and not self.knows(anchor):
+            found.append(f"line {anchor.seq}, which memory.db knows of, is gone: the end was cut off")
+        return found + self._check_key()
+
+    def _check_chain(self) -> list[str]:
         found: list[str] = []
         prev = _FIRST_PREV
         for number, raw in enumerate(self._whole_lines(), 1):
@@ -114,9 +163,65 @@ class Ledger:
             if line.get("seq") != number or line.get("prev") != prev:
                 found.append(f"line {number} does not follow the one before it")
             prev = str(claimed)
-        if self.path.exists() and self.path.stat().st_size and not self._key_path.exists():
-            found.append(f"{KEY_NAME} is missing: nobody can be found in the ledger any more")
         return found
+
+    def _check_key(self) -> list[str]:
+        try:
+            mode = self._key_path.stat().st_mode
+        except FileNotFoundError:
+            if self.path.exists() and self.path.stat().st_size:
+                return [f"{KEY_NAME} is missing: nobody can be found in the ledger any more"]
+            return []
+        if mode & (stat.S_IRWXG | stat.S_IRWXO):
+            return [KEY_IS_OPEN]
+        return []
+
+    def close_key(self) -> bool:
+        """Takes the key out of others' sight; False where it was."""
+        if not self._check_key() or not self._key_path.exists():
+            return False
+        self._key_path.chmod(0o600)
+        return True
+
+    def fault_of(self, receipt: object) -> str | None:
+        """Why a receipt (JSON, as `Receipt.as_dict`) is not one of this ledger's; None where it is."""
+        if damaged := self._check_chain():
+            return f"the ledger itself is damaged: {damaged[0]}"
+        seq = receipt.get("seq") if isinstance(receipt, dict) else None
+        raw = self._whole_lines()
+        if not isinstance(receipt, dict) or type(seq) is not int or not 0 < seq <= len(raw):
+            return "the ledger has no such line"
+        line = _parsed(raw[seq - 1])
+        if line is None or not _is_erasure(line):
+            return "that line of the ledger is no erasure"
+        genuine = _receipt(line).as_dict()
+        differs = sorted(
+            str(name) for name in genuine.keys() | receipt.keys() if genuine.get(name) != receipt.get(name)
+        )
+        return f"it says otherwise than the ledger: {', '.join(differs)}" if differs else None
+
+    def _append(self, event: str, user_id: int, more: dict[str, object], now: datetime) -> dict[str, object]:
+        """Writes one line, on the disk when this returns."""
+        raw = self._whole_lines()
+        last = _parsed(raw[-1]) if raw else None
+        line: dict[str, object] = {
+            "seq": len(raw) + 1,
+            "at": now.astimezone(UTC).isoformat(),
+            "event": event,
+            "subject": self.subject(user_id),
+            **more,
+            "prev": str(last.get("sha256")) if last else _FIRST_PREV,
+        }
+        line["sha256"] = _sha256(line)
+        append_durably(self.path, _canonical(line) + b"\n", sum(map(len, raw)))
+        return line
+
+    def _lines(self) -> Iterator[dict[str, object]]:
+        """Those lines that can be read."""
+        for raw in self._whole_lines():
+            line = _parsed(raw)
+            if line is not None:
+                yield line
 
     def _whole_lines(self) -> list[bytes]:
         """Lines that end; what a power cut left of an unfinished last one never counted."""
@@ -139,42 +244,6 @@ class Ledger:
         return key
 
 
-def write_durably(path: Path, content: bytes) -> None:
-    """Writes a whole file, for its owner's eyes only: after a power cut it is there whole, or not at all."""
-    part = path.with_name(path.name + ".part")
-    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(path)
-    sync_folder(path.parent)
-
-
-def sync_folder(folder: Path) -> None:
-    """Makes new, renamed and removed names in a folder durable."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _append_durably(path: Path, line: bytes, whole: int) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.truncate(whole)
-        file.seek(whole)
-        file.write(line)
-        file.flush()
-        os.fsync(file.fileno())
-    sync_folder(path.parent)
-
-
-def _length(lines: list[bytes]) -> int:
-    return sum(map(len, lines))
-
-
 def _canonical(line: dict[str, object]) -> bytes:
     return json.dumps(line, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode("utf-8")
 
@@ -191,20 +260,34 @@ def _parsed(raw: bytes) -> dict[str, object] | None:
     return line if isinstance(line, dict) else None
 
 
-def _line_hash(raw: bytes) -> str:
-    line = _parsed(raw)
-    return str(line.get("sha256")) if line else _FIRST_PREV
+def _is_erasure(line: dict[str, object]) -> bool:
+    return line.get("event", _ERASE) == _ERASE  # the first lines that were written did not say it
+
+
+def _seq(line: dict[str, object]) -> int:
+    return int(str(line["seq"]))
+
+
+def _at(line: dict[str, object]) -> datetime:
+    return datetime.fromisoformat(str(line["at"]))
+
+
+def _anchor(line: dict[str, object]) -> Anchor:
+    return Anchor(_seq(line), str(line["sha256"]))
 
 
 def _receipt(line: dict[str, object]) -> Receipt:
-    counts, left_in = line["counts"], line["left_in"]
+    counts, left_in, not_covered = line["counts"], line["left_in"], line.get("not_covered", NOT_COVERED)
     assert isinstance(counts, dict)
     assert isinstance(left_in, dict)
+    assert isinstance(not_covered, list | tuple)
     return Receipt(
-        seq=int(str(line["seq"])),
-        at=datetime.fromisoformat(str(line["at"])),
+        seq=_seq(line),
+        at=_at(line),
         sha256=str(line["sha256"]),
+        nonce=str(line["erasure"]),
         counts=counts,
         left=int(str(line["left"])),
         left_in=left_in,
+        not_covered=tuple(not_covered),
     )

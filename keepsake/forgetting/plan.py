@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from keepsake.forgetting.ledger import sync_folder, write_durably
+from keepsake.forgetting.durable import sync_folder, write_durably
 from keepsake.forgetting.needles import Needles
 
 _SECRET_BYTES = 32

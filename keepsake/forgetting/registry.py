@@ -83,6 +83,8 @@ TABLES: tuple[TableEntry, ...] = (
     TableEntry("vector_queue", "what wants a vector", _OF_USER, 3),
     TableEntry("keywords", "the words of each message", _OF_USER, 4, texts=("terms",)),
     TableEntry("events", "what each answer cost", _OF_USER, 5),
+    TableEntry("usage", "tokens that models took for a person, by day", _OF_USER, 5),
+    TableEntry("fact_history", "what happened to each fact", _OF_USER, 5, texts=("from_value", "to_value")),
     TableEntry("facts", "what is known about a person", _OF_USER, 6, texts=("content", "quote", "object")),
     TableEntry(
         "messages",
@@ -128,6 +130,8 @@ FILES: tuple[FileEntry, ...] = (
     FileEntry("memory.db", "everything", _WITH_ROWS),
     FileEntry("memory.db-wal", "the newest changes to memory.db", _WITH_ROWS),
     FileEntry("memory.db-shm", "places in the write-ahead log: nobody's", "not needed"),
+    FileEntry("memory.db.restoring*", "a backup on its way in", "removed when memory.db is opened"),
+    FileEntry("memory.db.before-restore*", "what a backup replaced", "removed when memory.db is opened"),
     FileEntry("memory.db-journal", "old pages of memory.db while it is being made", _WITH_ROWS),
     FileEntry(
         "vector_db/**", "vectors under random names", "the person's collection is deleted with all its files"
@@ -161,6 +165,16 @@ def count_rows(connection: sqlite3.Connection, user_id: int) -> dict[str, int]:
         ).fetchone()[0]
         for entry in owned()
     }
+
+
+def people(connection: sqlite3.Connection) -> list[int]:
+    """Everybody of whom some table holds a row."""
+    found: set[int] = set()
+    for entry in owned():
+        if entry.owner == _OF_USER:
+            rows = connection.execute(f"SELECT DISTINCT user_id FROM {entry.name} WHERE user_id IS NOT NULL")
+            found.update(row[0] for row in rows)
+    return sorted(found)
 
 
 def covered(relative: PurePosixPath) -> bool:

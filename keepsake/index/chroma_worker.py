@@ -35,7 +35,7 @@ Each costs about 3 MB and 4 open files. Chroma's own cache never holds fewer tha
 is told; opening anew takes about 50 ms and gives all back.
 """
 FILES_PER_COLLECTION = 5  # Chroma divides RLIMIT_NOFILE by this for the size of its cache
-EF_SEARCH = 300  # set when a collection is made; later changes have no effect
+EF_SEARCH = 200  # set when a collection is made; later changes have no effect
 SYNC_THRESHOLD = 1000
 PAGE = 500
 
@@ -46,7 +46,7 @@ class Worker:
     def __init__(self, folder: str) -> None:
         self._folder = folder
         self._client: Client | None = None
-        self._touched: set[str] = set()
+        self._touched: dict[str, Collection | None] = {}
         self.methods: dict[str, Callable[..., object]] = {
             "upsert": self.upsert,
             "query": self.query,
@@ -116,7 +116,7 @@ class Worker:
         self._collection(handle).delete(ids=ids)
 
     def delete_collection(self, handle: str) -> None:
-        self._touched.discard(handle)
+        self._touched.pop(handle, None)
         self._opened.delete_collection(handle)
 
     @property
@@ -126,12 +126,16 @@ class Worker:
 
     def _collection(self, handle: str) -> Collection:
         self._touch(handle)
-        return self._opened.get_collection(handle, embedding_function=None)
+        collection = self._touched[handle]
+        if collection is None:  # asking for it costs a tenth of a query
+            collection = self._opened.get_collection(handle, embedding_function=None)
+            self._touched[handle] = collection
+        return collection
 
     def _touch(self, handle: str) -> None:
         if handle not in self._touched and len(self._touched) >= OPEN_COLLECTIONS:
             self.reopen()
-        self._touched.add(handle)
+        self._touched.setdefault(handle, None)
 
 
 def answer(worker: Worker, method: str, arguments: tuple[Any, ...]) -> tuple[str, object]:

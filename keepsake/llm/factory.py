@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from pydantic import SecretStr
+
 from keepsake.errors import SettingError
+from keepsake.llm.breaker import Breaker
+from keepsake.llm.circuit import Circuit
 from keepsake.llm.client import STRUCTURED_TOKENS, Address, ChatModel, RemoteEndpoint
 from keepsake.llm.local import LocalServer, endpoint_configured, installed
 from keepsake.llm.weights import weights_path
@@ -18,8 +22,9 @@ _LOCAL_SILENCE_SECONDS = 600.0
 def open_model(settings: Settings) -> ChatModel | None:
     """The model that answers; None with no endpoint set and no local model installed. Opens nothing yet.
 
-    Raises SettingError for a model without an endpoint.
+    Raises SettingError for a model without an endpoint, and for a fallback without a first one.
     """
+    _check_fallback(settings)
     if endpoint_configured(settings):
         return _remote(settings, settings.openai_model)
     if settings.openai_model is not None:
@@ -50,11 +55,50 @@ def open_extraction_model(settings: Settings, chat: ChatModel | None) -> ChatMod
 
 def _remote(settings: Settings, model: str | None) -> ChatModel:
     assert settings.openai_base_url is not None
-    key = settings.openai_api_key.get_secret_value() if settings.openai_api_key else _ANY_KEY
+    return _at(
+        settings, settings.openai_base_url, settings.openai_api_key, model, fallback=_fallback(settings)
+    )
+
+
+def _fallback(settings: Settings) -> ChatModel | None:
+    if settings.fallback_base_url is None:
+        return None
+    return _at(
+        settings,
+        settings.fallback_base_url,
+        settings.fallback_api_key,
+        settings.fallback_model,
+        prefix="FALLBACK",
+    )
+
+
+def _at(
+    settings: Settings,
+    base_url: str,
+    key: SecretStr | None,
+    model: str | None,
+    *,
+    prefix: str = "OPENAI",
+    fallback: ChatModel | None = None,
+) -> ChatModel:
     return ChatModel(
-        RemoteEndpoint(Address(settings.openai_base_url, key)),
+        RemoteEndpoint(Address(base_url, key.get_secret_value() if key else _ANY_KEY)),
         name=model,
         timeout_seconds=settings.model_timeout_seconds,
         retries=settings.model_retries,
         answer_tokens=settings.answer_tokens,
+        fallback=fallback,
+        breaker=Breaker(Circuit(settings.circuit_failures, settings.circuit_seconds)),
+        settings_prefix=prefix,
     )
+
+
+def _check_fallback(settings: Settings) -> None:
+    if settings.fallback_base_url is not None and not endpoint_configured(settings):
+        raise SettingError(
+            "FALLBACK_BASE_URL is set but OPENAI_BASE_URL is not: the first endpoint is missing"
+        )
+    if settings.fallback_base_url is None and settings.fallback_model is not None:
+        raise SettingError(
+            "FALLBACK_MODEL is set but FALLBACK_BASE_URL is not: it takes the endpoint's root, ending in /v1"
+        )

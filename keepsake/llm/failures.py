@@ -5,11 +5,17 @@ An endpoint's own error text may quote the prompt, so it is read here to decide 
 
 from __future__ import annotations
 
+import math
 import re
+import time
+from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
 
-from keepsake.errors import ContextTooLong, ModelUnavailable
+from keepsake.errors import ContextTooLong, ModelDeclined, ModelError, ModelUnavailable
 
 _QUOTA_WORDS = ("insufficient_quota", "billing", "exceeded your current quota")
+_FILTER_WORDS = ("content_filter", "content management policy", "content_policy")
+_LONGEST_WAIT_SECONDS = 3600.0  # a server that asks for more is asked again after this
 # How servers say that a request is too long: OpenAI and what copies it, vLLM, llama.cpp, SGLang, TGI, LM Studio,
 # Anthropic, Gemini, Groq, Mistral, Zhipu, Moonshot.
 _TOO_LONG = re.compile(
@@ -35,24 +41,41 @@ class RequestRefused(ModelUnavailable):
         self.says = says
 
 
-class BrokenOff(ModelUnavailable):
+class EndpointFailed(ModelUnavailable):
+    """The endpoint failed in a way that often passes within seconds: 429, 5xx, a lost connection."""
+
+
+class Resting(ModelUnavailable):
+    """The endpoint failed too often to be asked now."""
+
+    def __init__(self, failures: int, seconds: float) -> None:
+        super().__init__(
+            f"The model's endpoint failed {failures} times in a row: it is left alone for {seconds:.0f} s.",
+            retry_after=seconds,
+        )
+
+
+class BrokenOff(EndpointFailed):
     """The connection was lost, or the stream ended, before the answer was complete."""
 
 
-def explain(error: Exception, *, model: str, timeout_seconds: float) -> ModelUnavailable:
-    """The error of ours for one of the openai package's; `model` is the name that was asked for."""
+def explain(error: Exception, *, model: str, timeout_seconds: float, prefix: str = "OPENAI") -> ModelError:
+    """The error of ours for one of the openai package's; `model` is the name that was asked for.
+
+    `prefix` begins the names of the settings that this endpoint comes from.
+    """
     import openai
 
     if isinstance(error, openai.APIError):
         says = f"{error.message} {error.body}".casefold()
         if _is_too_long(says, getattr(error, "status_code", None)):
-            return _too_long(says)
+            return _too_long(says, model)
     if isinstance(error, openai.APIStatusError):
-        return _explain_status(error.status_code, says, model)
+        return _explain_status(error.status_code, says, model, prefix, asked_wait(error.response.headers))
     if isinstance(error, openai.APITimeoutError | TimeoutError):
         return silent(timeout_seconds)
     if isinstance(error, openai.APIConnectionError):
-        return BrokenOff("The model's endpoint cannot be reached or broke off: look at OPENAI_BASE_URL.")
+        return BrokenOff(f"The model's endpoint cannot be reached or broke off: look at {prefix}_BASE_URL.")
     return BrokenOff("The model's endpoint failed in the middle or does not speak chat completions.")
 
 
@@ -61,19 +84,43 @@ def silent(timeout_seconds: float) -> ModelUnavailable:
     return ModelUnavailable(f"The model was silent for {timeout_seconds:g} s (MODEL_TIMEOUT_SECONDS).")
 
 
-def _explain_status(status: int, says: str, model: str) -> ModelUnavailable:
+def asked_wait(headers: Mapping[str, str]) -> float | None:
+    """Seconds that a response asks to wait (RFC 9110, 10.2.3: seconds or a date), at most an hour."""
+    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        value = headers.get(name, "")
+        try:
+            seconds = float(value) * unit
+        except ValueError:
+            seconds = _until(value)
+        if seconds > 0:
+            return min(seconds, _LONGEST_WAIT_SECONDS)
+    return None
+
+
+def _until(date: str) -> float:
+    try:
+        return parsedate_to_datetime(date).timestamp() - time.time()
+    except (ValueError, OverflowError):
+        return math.nan
+
+
+def _explain_status(status: int, says: str, model: str, prefix: str, wait: float | None) -> ModelError:
+    if status in (400, 403, 422) and any(word in says for word in _FILTER_WORDS):
+        return ModelDeclined(f"The endpoint's content filter refuses the request ({status}).")
     if status in (401, 403):
-        line = f"The model's endpoint refuses the key ({status}): look at OPENAI_API_KEY."
+        line = f"The model's endpoint refuses the key ({status}): look at {prefix}_API_KEY."
     elif status == 404:
-        line = f"The endpoint knows no model {model!r} there (404): look at OPENAI_MODEL and OPENAI_BASE_URL."
+        line = f"The endpoint knows no model {model!r} there (404): look at {prefix}_MODEL and {prefix}_BASE_URL."
     elif status == 429 and any(word in says for word in _QUOTA_WORDS):
-        line = "The endpoint's quota for this key is used up (429): look at the account of OPENAI_API_KEY."
+        line = f"The endpoint's quota for this key is used up (429): look at the account of {prefix}_API_KEY."
     elif status == 429:
-        return ModelUnavailable("The model's endpoint has too many requests (429): try again later.")
+        return EndpointFailed(
+            "The model's endpoint has too many requests (429): try again later.", retry_after=wait
+        )
     elif status >= 500 or status in (408, 409):
-        return ModelUnavailable(f"The model's endpoint failed ({status}): try again later.")
+        return EndpointFailed(f"The model's endpoint failed ({status}): try again later.", retry_after=wait)
     else:
-        line = f"The endpoint refuses the request ({status}): look at OPENAI_BASE_URL and OPENAI_MODEL."
+        line = f"The endpoint refuses the request ({status}): look at {prefix}_BASE_URL and {prefix}_MODEL."
     return RequestRefused(line, status=status, says=says, retry=status == 429)
 
 
@@ -86,13 +133,14 @@ def _is_too_long(says: str, status: int | None) -> bool:
     return _TOO_LONG.search(says.replace(",", "")) is not None
 
 
-def _too_long(says: str) -> ContextTooLong:
+def _too_long(says: str, model: str) -> ContextTooLong:
     plain = says.replace(",", "")
     found = _LIMIT.search(plain)
     limit = next((int(number) for number in found.groups() if number), None) if found else None
     asked = max((int(number) for number in _NUMBER.findall(plain)), default=None)
     return ContextTooLong(
         "The request is too long for the model: lower CONTEXT_TOKENS or ANSWER_TOKENS.",
+        model=model,
         limit=limit,
         asked=asked if limit is not None and asked is not None and asked > limit else None,
     )

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
 from keepsake.errors import ModelAnswerInvalid
-from keepsake.llm.client import Turn
+from keepsake.llm.client import Formed, Turn
 from keepsake.llm.form import JsonSchema, form_note
 from keepsake.llm.prompts import SUMMARY_PROMPT, load_prompt
 from keepsake.models import Message
@@ -43,11 +43,11 @@ class Asker(Protocol):
     """A model that answers in a form (keepsake.llm.client.ChatModel). Raises ModelError."""
 
     @property
-    def name(self) -> str: ...
+    def names(self) -> tuple[str, ...]: ...
 
-    async def structured(
+    async def formed(
         self, turns: Sequence[Turn], schema: JsonSchema, *, name: str, parse: Callable[[dict[str, Any]], T]
-    ) -> T: ...
+    ) -> Formed[T]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +73,14 @@ async def summarise(
     wrong = Verdict()
     for _ in range(2):
         try:
-            text = await model.structured(
+            formed = await model.formed(
                 _told(turns, wrong), SUMMARY_SCHEMA, name=FORM_NAME, parse=read_summary
             )
         except ModelAnswerInvalid:
             break
-        wrong = await asyncio.to_thread(judge, text, messages)
+        wrong = await asyncio.to_thread(judge, formed.value, messages)
         if not wrong:
-            return Made(text, model.name, SUMMARY_PROMPT)
+            return Made(formed.value, formed.model, SUMMARY_PROMPT)
         log.info("a summary lost %d values and invented %d", len(wrong.lost), len(wrong.invented))
     return Made(condensation(messages, say))
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from functools import partial
 
 from keepsake.clock import Clock, to_micros
 from keepsake.errors import ContextTooLong
-from keepsake.models import LearnedModel
+from keepsake.models import AnswerEvent, LearnedModel
 from keepsake.prompt.budget import Shares
 from keepsake.prompt.calibration import calibrated, context_tokens, shrunk
 from keepsake.prompt.request import Budget
@@ -38,20 +39,31 @@ class LearnedModels:
         tokens = context_tokens(known, self._settings.context_tokens, self._clock())
         return Budget(tokens, measure, self._shares)
 
+    async def least(self, models: Sequence[str]) -> Budget:
+        """The budget of a request that each of these models can read."""
+        budgets = [await self.budget(name or None) for name in models or ("",)]
+        return min(budgets, key=lambda budget: budget.tokens)
+
     async def load(self) -> None:
         """Loads the table of the model that answers, so that the first who asks does not wait for it."""
         budget = await self.budget(None)
         await asyncio.to_thread(load_table, budget.measure.table)
 
-    async def answered(self, model: str, *, counted: int, said: int) -> None:
-        """An answer came: `counted` tokens of its request by the table, `said` by the endpoint."""
+    async def answered(self, event: AnswerEvent) -> None:
+        """An answer came: learns from the tokens of its request, by the table and by the endpoint."""
+        model, counted, said = event.model, event.counted_tokens, event.prompt_tokens
+        if counted is None or said is None:
+            return
         exact = table_of(model) is not None
         before = await self._of(model)
         if calibrated(before, counted, said, exact=exact) != before:
             await self._learn(model, partial(calibrated, counted=counted, said=said, exact=exact))
 
-    async def too_long(self, model: str, refusal: ContextTooLong, requested: int) -> None:
-        """A request of `requested` tokens, as the budget counts them, was refused: the next ones are shorter."""
+    async def too_long(self, refusal: ContextTooLong, requested: int) -> None:
+        """A request of `requested` tokens, as the budget counts them, was refused: the next ones are shorter.
+
+        What is learned is kept under the name of the model that refused it.
+        """
         step = partial(
             shrunk,
             requested=requested,
@@ -60,7 +72,7 @@ class LearnedModels:
             answer_tokens=self._settings.answer_tokens,
             now=self._clock(),
         )
-        await self._learn(model, step)
+        await self._learn(refusal.model, step)
 
     async def _of(self, model: str | None) -> LearnedModel:
         name = model or ""

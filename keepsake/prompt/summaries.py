@@ -5,10 +5,12 @@ from __future__ import annotations
 import logging
 import sqlite3
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 from keepsake.clock import Clock, to_micros
 from keepsake.errors import ContextTooLong
+from keepsake.facts.sensitive import mask
 from keepsake.jobs import Done
 from keepsake.locales import translate
 from keepsake.models import Job, Message
@@ -17,7 +19,7 @@ from keepsake.prompt.learned import LearnedModels
 from keepsake.settings import Settings
 from keepsake.store import jobs, summaries, users
 from keepsake.store.database import Database
-from keepsake.store.storage import SUMMARISE
+from keepsake.store.jobs import SUMMARISE
 from keepsake.store.summaries import Compaction, Run
 
 log = logging.getLogger(__name__)
@@ -57,21 +59,23 @@ class Summariser:
         if run is None:
             return Done()
         found = await self._database.read(summaries.messages_of, user_id, run)
-        made = await self._made(user_id, found) if found else None
+        # What is masked wherever memory shows it must not be one of the exact values of a summary.
+        masked = [replace(message, content=mask(message.content)) for message in found]
+        made = await self._made(user_id, masked) if masked else None
         return Done(partial(self._store, user_id=user_id, run=run, made=made))
 
     async def _made(self, user_id: int, found: Sequence[Message]) -> Made:
         language = await self._database.read(users.language, user_id) or self._settings.default_language
         say = partial(translate, language)
-        name = self._model.name if self._model is not None else ""
+        names = self._model.names if self._model is not None else ()
         for again in (False, True):
-            budget = await self._models.budget(name or None)
+            budget = await self._models.least(names)
             try:
                 count = budget.measure.count
                 return await summarise(self._model, found, tokens=budget.tokens, count=count, say=say)
             except ContextTooLong as refusal:
                 log.warning("a summary: %s", refusal)
-                await self._models.too_long(name, refusal, budget.tokens)
+                await self._models.too_long(refusal, budget.tokens)
                 if again:
                     raise
         raise AssertionError("the second try returns or raises")

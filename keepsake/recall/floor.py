@@ -20,18 +20,20 @@ def above(
     ranked: Sequence[tuple[int, float]],
     asked: Understood,
     words: Mapping[int, float],
-    meaning: Mapping[int, float],
+    cosines: Mapping[int, float],
+    scale: CosineScale,
 ) -> list[tuple[int, float]]:
-    """Those of a ranking, best first, that are worth showing. `words` and `meaning`: shares, 0–1, by message."""
+    """Those of a ranking, best first, that are worth showing. `words` (shares, 0–1) and `cosines` by message."""
     if not ranked:
         return []
     least = max(floor, RELATIVE * ranked[0][1])
+    same = scale.nothing + SAME_MEANING * (scale.match - scale.nothing)
     looked_up = 0 < len(asked.terms) <= LOOK_UP_TERMS and not asked.earlier_terms and not asked.named
     return [
         (one, score)
         for one, score in ranked
         if score >= least
-        and (not looked_up or words.get(one, 0.0) > 0 or meaning.get(one, 0.0) >= SAME_MEANING)
+        and (not looked_up or words.get(one, 0.0) > 0 or cosines.get(one, scale.nothing) >= same)
     ]
 
 

@@ -70,6 +70,11 @@ def understand(question: Question, speakers: Sequence[str]) -> Understood:
     return Understood(text, terms, earlier, earlier_terms, named)
 
 
+def forget_cached() -> None:
+    """Drops the names that RAM holds: they may be those of somebody who is erased."""
+    _terms_of_name.cache_clear()
+
+
 def _named(speakers: Sequence[str], asked: frozenset[str]) -> frozenset[str]:
     """Those whose name stands whole among the terms `asked`, or a part of a short name that nobody else's has."""
     found: dict[str, frozenset[str]] = {}

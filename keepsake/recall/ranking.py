@@ -15,14 +15,16 @@ conversations, and rounded; `words` then was raised, so that the word itself com
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 Float = NDArray[np.float64]
 Int64 = NDArray[np.int64]
+Shares = NDArray[Any] | float
 
 K1 = 1.2  # how fast more of the same word stops counting
 B = 0.4  # how much a long message is marked down; chat messages are short, and long ones say more
@@ -35,8 +37,8 @@ class CosineScale:
     nothing: float = 0.0
     match: float = 1.0
 
-    def stretch(self, cosine: float) -> float:
-        return min(max((cosine - self.nothing) / (self.match - self.nothing), 0.0), 1.0)
+    def stretch(self, cosines: Float) -> Float:
+        return np.clip((cosines - self.nothing) / (self.match - self.nothing), 0.0, 1.0)
 
 
 def rarity(frequencies: Int64, documents: int) -> Float:
@@ -77,23 +79,26 @@ def bm25(counts: Int64, lengths: Int64, weights: Float, mean_length: float) -> F
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What speaks for a message. `beside`: the best of its two neighbours; `near`: the mean of the two behind them."""
+    """What speaks for messages, each part one number, 0–1, a message (n,); or for one message, plain numbers.
 
-    meaning: float = 0.0
-    words: float = 0.0
-    meaning_beside: float = 0.0
-    words_beside: float = 0.0
-    words_near: float = 0.0
-    meaning_of_session: float = 0.0
-    words_of_session: float = 0.0
-    speaker_is_named: bool = False
-    by_user: bool = False
-    length: float = 0.0
-    asks: bool = False  # a question is seldom an answer
+    `beside`: the best of its two neighbours; `near`: the mean of the two behind them.
+    """
+
+    meaning: Shares = 0.0
+    words: Shares = 0.0
+    meaning_beside: Shares = 0.0
+    words_beside: Shares = 0.0
+    words_near: Shares = 0.0
+    meaning_of_session: Shares = 0.0
+    words_of_session: Shares = 0.0
+    speaker_is_named: Shares = 0.0
+    by_user: Shares = 0.0
+    length: Shares = 0.0
+    asks: Shares = 0.0  # a question is seldom an answer
 
 
-def combine(evidence: Evidence, *, by_meaning: bool = True) -> float:
-    """The score of one message, 0–1. Grows with every part but `asks`. `by_meaning`: there are vectors."""
+def combine(evidence: Evidence, *, by_meaning: bool = True) -> Float:
+    """Scores, 0–1, of messages (n,). They grow with every part but `asks`. `by_meaning`: there are vectors."""
     total = (
         0.46 * evidence.words
         + 0.20 * evidence.words_beside
@@ -111,17 +116,18 @@ def combine(evidence: Evidence, *, by_meaning: bool = True) -> float:
     else:
         total += 0.45 * evidence.words
         most += 0.45
-    return min(max(total / most, 0.0), 1.0)
+    return np.clip(total / most, 0.0, 1.0)
 
 
-def length_of(size: int) -> float:
-    """How long a text of `size` bytes is, 0–1: longer ones say more, ever less so, and from 1,100 on no more."""
-    return min(math.log1p(size) / _LONG, 1.0)
+def lengths_of(sizes: Int64) -> Float:
+    """How long texts of so many bytes are, 0–1: longer ones say more, ever less so, and from 1,100 on no more."""
+    return np.minimum(np.log1p(sizes) / _LONG, 1.0)
 
 
 _LONG = math.log1p(1100)
 
 
-def rank(scores: Mapping[int, float]) -> list[tuple[int, float]]:
+def rank(ids: Int64, scores: Float) -> list[tuple[int, float]]:
     """Ids and scores, best first; of equals the newer (greater id) first."""
-    return sorted(scores.items(), key=lambda item: (-item[1], -item[0]))
+    order = np.lexsort((-ids, -scores))
+    return list(zip(ids[order].tolist(), scores[order].tolist(), strict=True))

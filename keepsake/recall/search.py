@@ -6,99 +6,126 @@ No query here goes without its user, and every number that a score is made of co
 from __future__ import annotations
 
 import asyncio
-import logging
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Protocol
+from collections.abc import Mapping, Sequence
+from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
-from keepsake.models import ItemKind, Message
+from keepsake.models import Message
+from keepsake.recall import by_words
+from keepsake.recall.by_meaning import ByMeaning, Vectors
+from keepsake.recall.by_words import ByWords
 from keepsake.recall.echoes import without_echoes
 from keepsake.recall.floor import above
-from keepsake.recall.neighbours import REACH, Neighbours
 from keepsake.recall.question import Question, Understood, understand
-from keepsake.recall.ranking import CosineScale, bm25, combine, most_of, rank, rarity
-from keepsake.recall.weighing import Weighing
-from keepsake.store import keywords, messages
+from keepsake.recall.ranking import CosineScale, combine, rank
+from keepsake.recall.rerank import Reranking
+from keepsake.recall.timeline import Float, Int64, Timeline, Timelines
+from keepsake.recall.weighing import weigh
+from keepsake.store import messages
 from keepsake.store.database import Database
-from keepsake.store.messages import Glance
 
-# Read from the keyword index for one question, rarest words first: what stands in more messages than that is common
-# enough to say little, and costs most to read.
-DOCUMENTS_MAX = 10_000
-SCORED_MAX = 100  # messages whose words are counted for BM25
-EARLIER_MEANING = 0.3  # how far a vague question's vector is turned towards those of the turns before it
-EARLIER_WORDS = 0.2  # what their words weigh beside the question's own
 JUST_SAID = 4  # so many of the newest messages are embedded for a question that comes before their vectors do
-PATIENCE_SECONDS = 3.0  # with the embedding model, for one question altogether; somebody waits for the answer
-
-log = logging.getLogger(__name__)
-
-Vector = NDArray[np.float32]
-
-
-class Vectors(Protocol):
-    """What recall needs of the vector index."""
-
-    async def embed_query(self, text: str) -> Vector: ...
-
-    async def nearest(
-        self, user_id: int, query: Vector, k: int
-    ) -> list[tuple[tuple[ItemKind, int], float]]: ...
-
-    async def cosines(
-        self, user_id: int, query: Vector, keys: Sequence[tuple[ItemKind, int]]
-    ) -> dict[tuple[ItemKind, int], float]: ...
 
 
 class Recall:
     """Search over messages. `vectors` None: by keyword only."""
 
     def __init__(
-        self, database: Database, vectors: Vectors | None, *, scale: CosineScale, candidates: int = 20
+        self,
+        database: Database,
+        vectors: Vectors | None,
+        *,
+        scale: CosineScale,
+        candidates: int = 20,
+        reranking: Reranking | None = None,
     ) -> None:
         self._database = database
         self._vectors = vectors
         self._scale = scale
         self._candidates = candidates
+        self._reranking = reranking or Reranking()
+        self._timelines = Timelines()
+
+    def drop(self, user_id: int) -> None:
+        """Takes out of RAM what it holds of a user."""
+        self._timelines.drop(user_id)
 
     async def search(
-        self, question: Question, limit: int, floor: float | None = None
+        self, question: Question, limit: int, floor: float | None = None, *, by_meaning: bool = True
     ) -> list[tuple[Message, float]]:
-        """Messages with scores of 0–1, best first, at most `limit`; with a `floor`, only those worth showing."""
-        user_id, without = question.user_id, set(question.without)
-        deadline = asyncio.get_running_loop().time() + PATIENCE_SECONDS
-        asked = understand(question, await self._database.read(messages.speakers, user_id))
+        """Messages with scores of 0–1, best first, at most `limit`; with a `floor`, only those worth showing.
+
+        Raises EmbeddingError where the model fails; without `by_meaning` it is not asked.
+        """
+        asked = understand(question, await self._database.read(messages.speakers, question.user_id))
+        meaning = ByMeaning(self._vectors if by_meaning else None, question.user_id, asked)
         # The model works on its own thread while the disk is read.
-        by_words = self._database.read(self._keyword_route, user_id, asked, without)
-        (words, best, around), query = await asyncio.gather(by_words, self._embedded(asked, deadline))
-        newest = await self._newest(question)
-        hits = {*best, *(message.id for message in newest)}
-        cosines: dict[int, float] = {}
-        if self._vectors is not None and query is not None:
-            cosines = await self._nearest(self._vectors, user_id, query, without)
-            hits |= cosines.keys()
-        seen = {glance.id: glance for window in around for glance in window}
-        more = await self._database.read(messages.windows, user_id, hits - set(best), REACH)
-        seen |= {glance.id: glance for window in more for glance in window}
-        neighbours = Neighbours([*around, *more])
-        candidates = {beside for one in hits for beside in (one, *neighbours.beside(one))}
-        if self._vectors is not None and query is not None:
-            cosines |= await self._cosines(self._vectors, user_id, query, candidates - cosines.keys())
-            cosines |= await self._just_said(self._vectors, query, newest, cosines, deadline)
-        meaning = {item: self._scale.stretch(cosine) for item, cosine in cosines.items()}
-        weigh = Weighing(asked, neighbours, words, meaning, hits)
-        scores = {
-            one: combine(weigh.evidence(seen[one]), by_meaning=query is not None)
-            for one in candidates - without
-            if one in seen and (question.before is None or one < question.before)
-        }
-        ranked = rank(scores)
+        (words, timeline), _ = await asyncio.gather(
+            self._database.read(self._by_words, question, asked), meaning.listen()
+        )
+        newest = self._newest(question, timeline)
+        cosines = await meaning.nearest(2 * self._candidates, question.without)
+        hits = timeline.places({*words.best, *newest.tolist(), *cosines})
+        candidates = timeline.with_neighbours(hits)
+        cosines |= await meaning.of(set(timeline.ids[candidates].tolist()) - cosines.keys())
+        cosines |= await self._just_said(question, meaning, newest, cosines)
+        ranked = self._ranked(
+            question, asked, timeline, hits, candidates, words.shares, cosines, meaning.heard
+        )
         if floor is not None:
-            ranked = above(floor, ranked, asked, words, meaning)
-        return await self._read(question, ranked, limit)
+            ranked = above(floor, ranked, asked, words.shares, cosines, self._scale)
+        found = await self._read(question, ranked, self._reranking.needed(limit))
+        return await self._reranking.order(question, asked.earlier, found, limit)
+
+    def _by_words(
+        self, connection: sqlite3.Connection, question: Question, asked: Understood
+    ) -> tuple[ByWords, Timeline]:
+        found = by_words.search(connection, question.user_id, asked, self._candidates, question.without)
+        timeline = self._timelines.current(
+            question.user_id,
+            messages.count(connection, question.user_id),
+            partial(messages.glances, connection),
+        )
+        return found, timeline
+
+    def _newest(self, question: Question, timeline: Timeline) -> Int64:
+        """Ids of what was said last, which no route may know yet; for a context it stands there already."""
+        if question.without:
+            return timeline.ids[:0]
+        end = len(timeline) if question.before is None else np.searchsorted(timeline.ids, question.before)
+        return timeline.ids[max(int(end) - self._candidates, 0) : int(end)]
+
+    async def _just_said(
+        self, question: Question, meaning: ByMeaning, newest: Int64, known: Mapping[int, float]
+    ) -> dict[int, float]:
+        """Cosines of the last messages that have no vector yet, but for more than a few."""
+        waiting = [one for one in newest[-JUST_SAID:].tolist() if one not in known]
+        if not waiting or not meaning.heard:
+            return {}
+        held = await self._database.read(messages.by_ids, question.user_id, waiting)
+        return await meaning.of_texts([held[one] for one in waiting if one in held])
+
+    def _ranked(
+        self,
+        question: Question,
+        asked: Understood,
+        timeline: Timeline,
+        hits: Int64,
+        candidates: Int64,
+        shares: Mapping[int, float],
+        cosines: Mapping[int, float],
+        by_meaning: bool,
+    ) -> list[tuple[int, float]]:
+        words = _along(timeline, shares, 0.0)
+        meaning = self._scale.stretch(_along(timeline, cosines, self._scale.nothing))
+        ids = timeline.ids[candidates]
+        wanted = ~np.isin(ids, list(question.without))
+        if question.before is not None:
+            wanted &= ids < question.before
+        evidence = weigh(timeline, candidates[wanted], hits, words, meaning, asked.named)
+        return rank(ids[wanted], combine(evidence, by_meaning=by_meaning))
 
     async def _read(
         self, question: Question, ranked: Sequence[tuple[int, float]], limit: int
@@ -113,86 +140,10 @@ class Recall:
                 break
         return found
 
-    async def _nearest(
-        self, vectors: Vectors, user_id: int, query: Vector, without: set[int]
-    ) -> dict[int, float]:
-        # Facts have vectors too; twice as many leaves room for them.
-        near = await vectors.nearest(user_id, query, 2 * self._candidates + len(without))
-        found = [(item, cosine) for (kind, item), cosine in near if kind == "message" and item not in without]
-        return dict(found[: 2 * self._candidates])
 
-    async def _cosines(
-        self, vectors: Vectors, user_id: int, query: Vector, ids: Iterable[int]
-    ) -> dict[int, float]:
-        keys: list[tuple[ItemKind, int]] = [("message", one) for one in ids]
-        found = await vectors.cosines(user_id, query, keys)
-        return {item: cosine for (_, item), cosine in found.items()}
-
-    async def _newest(self, question: Question) -> list[Message]:
-        """What was said last, which no route may know yet; for a context it stands there already."""
-        if question.without:
-            return []
-        return await self._database.read(messages.last, question.user_id, self._candidates, question.before)
-
-    async def _just_said(
-        self,
-        vectors: Vectors,
-        query: Vector,
-        newest: Sequence[Message],
-        known: Mapping[int, float],
-        deadline: float,
-    ) -> dict[int, float]:
-        """Cosines of the last messages that have no vector yet, but for more than a few and what takes too long."""
-        waiting = [message for message in newest[-JUST_SAID:] if message.id not in known]
-        found: dict[int, float] = {}
-        try:
-            async with asyncio.timeout_at(deadline):
-                for one in reversed(waiting):
-                    found[one.id] = float(await vectors.embed_query(one.content) @ query)
-        except TimeoutError:
-            log.info("recall without %d of the last messages' vectors", len(waiting) - len(found))
-        return found
-
-    async def _embedded(self, asked: Understood, deadline: float) -> Vector | None:
-        """The question's vector, turned a little towards the turns before it where it may be vague.
-
-        None where there is no model, or it takes too long: it may be loading, or many ask at once.
-        """
-        if self._vectors is None or not asked.text.strip():
-            return None
-        try:
-            async with asyncio.timeout_at(deadline):
-                query = await self._vectors.embed_query(asked.text)
-                # These texts were embedded not long ago, as messages: the embedder still knows them.
-                turns = [await self._vectors.embed_query(turn) for turn in asked.earlier]
-        except TimeoutError:
-            log.warning("recall by keyword only: the embedding model takes too long")
-            return None
-        if not turns:
-            return query
-        turned = query + EARLIER_MEANING * np.mean(turns, axis=0)
-        return np.asarray(turned / np.linalg.norm(turned), dtype=np.float32)
-
-    def _keyword_route(
-        self, connection: sqlite3.Connection, user_id: int, asked: Understood, without: set[int]
-    ) -> tuple[dict[int, float], list[int], list[list[Glance]]]:
-        """BM25 shares of the messages that hold most of the question's words, the best, and what stands around them."""
-        terms = [*asked.terms, *asked.earlier_terms]
-        documents, mean_length = keywords.totals(connection, user_id)
-        frequencies = np.array(
-            [keywords.frequency(connection, user_id, term) for term in terms], dtype=np.int64
-        )
-        weights = rarity(frequencies, documents)
-        weights[len(asked.terms) :] *= EARLIER_WORDS
-        matches: list[tuple[NDArray[np.int64], float]] = []
-        room = DOCUMENTS_MAX
-        for column in np.argsort(frequencies, kind="stable").tolist():
-            if room > 0 and frequencies[column]:
-                found = keywords.documents(connection, user_id, terms[column], room)
-                matches.append((found, float(weights[column])))
-                room -= len(found)
-        best = most_of(matches, SCORED_MAX)
-        ids, counts, lengths = keywords.counts(connection, user_id, best, terms)
-        shares = dict(zip(ids, bm25(counts, lengths, weights, mean_length).tolist(), strict=True))
-        first = [one for one, _ in rank(shares) if one not in without][: self._candidates]
-        return shares, first, messages.windows(connection, user_id, first, REACH)
+def _along(timeline: Timeline, values: Mapping[int, float], otherwise: float) -> Float:
+    """Values by message id as a column of the timeline (n,)."""
+    column = np.full(len(timeline), otherwise)
+    places, held = timeline.find(list(values))
+    column[places[held]] = np.array(list(values.values()))[held]
+    return column

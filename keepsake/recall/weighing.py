@@ -2,73 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Protocol
+from collections.abc import Collection
 
-from keepsake.models import Role
-from keepsake.recall.neighbours import Neighbours
-from keepsake.recall.question import Understood
-from keepsake.recall.ranking import Evidence, length_of
+import numpy as np
+from numpy.typing import NDArray
 
-_QUESTION_MARKS = ("?", "？")
+from keepsake.recall.ranking import Evidence
+from keepsake.recall.timeline import Float, Int64, Timeline
 
-
-class Seen(Protocol):
-    """What is known of a message that was not read. `size`: in bytes; `end`: its last character."""
-
-    @property
-    def id(self) -> int: ...
-
-    @property
-    def role(self) -> Role: ...
-
-    @property
-    def sender(self) -> str | None: ...
-
-    @property
-    def size(self) -> int: ...
-
-    @property
-    def end(self) -> str: ...
+_BEST = 3  # of a session
 
 
-class Weighing:
-    """Turns what the routes found into evidence.
+def weigh(
+    timeline: Timeline,
+    candidates: Int64,
+    hits: Int64,
+    words: Float,
+    meaning: Float,
+    named: Collection[str] = (),
+) -> Evidence:
+    """What speaks for the messages at the places `candidates` (c,).
 
-    `words` and `meaning`: shares, 0–1, by id, of hits and of what stands beside them; `hits`: what the routes brought.
+    `words` and `meaning` (n,): shares, 0–1, of each message of the timeline, 0 where not known; `hits`: the places of
+    what the routes brought, without neighbours; `named`: speakers whom the question names.
     """
+    rows = timeline.rows[candidates]
+    beside = [timeline.beside(candidates, step) for step in (-1, 1)]
+    # Two steps away counts only where the step between is of the same session too; a session is never interrupted.
+    near = [timeline.beside(candidates, step) for step in (-2, 2)]
 
-    def __init__(
-        self,
-        asked: Understood,
-        neighbours: Neighbours,
-        words: Mapping[int, float],
-        meaning: Mapping[int, float],
-        hits: Iterable[int],
-    ) -> None:
-        self._asked = asked
-        self._neighbours = neighbours
-        self._words = words
-        self._meaning = meaning
-        found = list(hits)
-        self._words_of_session = neighbours.session_scores({i: words[i] for i in found if i in words})
-        self._meaning_of_session = neighbours.session_scores({i: meaning[i] for i in found if i in meaning})
+    def of(values: Float, sides: list[tuple[Int64, NDArray[np.bool_]]]) -> Float:
+        return np.stack([np.where(same, values[there], 0.0) for there, same in sides])
 
-    def evidence(self, message: Seen) -> Evidence:
-        """What speaks for one message."""
-        words, meaning, one = self._words, self._meaning, message.id
-        beside, near = self._neighbours.beside(one), self._neighbours.near(one)
-        session = self._neighbours.session(one)
-        return Evidence(
-            meaning=meaning.get(one, 0.0),
-            words=words.get(one, 0.0),
-            meaning_beside=max((meaning.get(next_one, 0.0) for next_one in beside), default=0.0),
-            words_beside=max((words.get(next_one, 0.0) for next_one in beside), default=0.0),
-            words_near=sum(words.get(next_one, 0.0) for next_one in near) / 2,
-            meaning_of_session=self._meaning_of_session.get(session, 0.0),
-            words_of_session=self._words_of_session.get(session, 0.0),
-            speaker_is_named=message.sender in self._asked.named,
-            by_user=message.role == "user",
-            length=length_of(message.size),
-            asks=message.end in _QUESTION_MARKS,
-        )
+    return Evidence(
+        meaning=meaning[candidates],
+        words=words[candidates],
+        meaning_beside=of(meaning, beside).max(axis=0),
+        words_beside=of(words, beside).max(axis=0),
+        words_near=of(words, near).sum(axis=0) / 2,
+        meaning_of_session=_of_session(timeline, rows["session"], hits, meaning),
+        words_of_session=_of_session(timeline, rows["session"], hits, words),
+        speaker_is_named=timeline.said_by(named)[candidates] if named else np.zeros(len(candidates)),
+        by_user=rows["by_user"],
+        length=rows["length"],
+        asks=rows["asks"],
+    )
+
+
+def _of_session(timeline: Timeline, asked: Int64, hits: Int64, scores: Float) -> Float:
+    """For each of the sessions `asked` the mean of its three best hits; where there are fewer, the others count 0."""
+    if not len(hits):
+        return np.zeros(len(asked))
+    session, score = timeline.rows["session"][hits], scores[hits]
+    order = np.lexsort((-score, session))
+    session, score = session[order], score[order]
+    sessions, first = np.unique(session, return_index=True)
+    rank_inside = np.arange(len(session)) - np.repeat(first, np.diff([*first, len(session)]))
+    sums = np.add.reduceat(np.where(rank_inside < _BEST, score, 0.0), first)
+    place = np.minimum(np.searchsorted(sessions, asked), len(sessions) - 1)
+    return np.where(sessions[place] == asked, sums[place] / _BEST, 0.0)

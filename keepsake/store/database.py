@@ -23,6 +23,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 _BUSY_TIMEOUT_MS = 10_000
+_CHECKPOINT_TIMEOUT_MS = 100
 _PAGE_CACHE_KB = 16_000
 _DAMAGED = "is damaged; `bot.py verify` says more, restore a backup"
 # What the world does to a file, by SQLite's primary result code. Any other error is a bug and stays as it is.
@@ -170,11 +171,12 @@ class Database:
             return await _run(self._reader, lambda: work(self._reader._conn, *args, **kwargs))
 
     async def checkpoint(self) -> None:
-        """Moves the write-ahead log into memory.db and truncates it, so that no old page stays there."""
+        """Moves the write-ahead log into memory.db and truncates it, so that no old page stays there.
+
+        Where somebody still reads old pages it stays: nobody's writes wait for that reader.
+        """
         with plain_failures(self.path):
-            await _run(
-                self._writer, lambda: self._writer._conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-            )
+            await _run(self._writer, lambda: _checkpoint(self._writer._conn))
 
     async def vacuum(self) -> None:
         """Writes memory.db anew: SQLite leaves copies of rows in the free space of pages when it moves them,
@@ -191,6 +193,14 @@ class Database:
         """Closes without waiting, for an event loop that has ended. Each transaction is whole or not at all."""
         self._reader.stop()
         self._writer.stop()
+
+
+def _checkpoint(connection: sqlite3.Connection) -> None:
+    connection.execute(f"PRAGMA busy_timeout = {_CHECKPOINT_TIMEOUT_MS}")
+    try:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    finally:
+        connection.execute(f"PRAGMA busy_timeout = {_BUSY_TIMEOUT_MS}")
 
 
 async def _open(connector: Callable[[], sqlite3.Connection]) -> aiosqlite.Connection:

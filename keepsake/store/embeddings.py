@@ -64,7 +64,7 @@ def store(
     rows: Iterable[tuple[ItemKind, int, Vector]],
     texts: Sequence[str] | None = None,
 ) -> list[ItemKey]:
-    """Writes vectors, each only where its message or fact still stands. Returns those that were written.
+    """Writes vectors, each only where its message or active fact still stands. Returns those that were written.
 
     `texts`: what they were made of; where an item has another text by now, it stays queued.
     """
@@ -76,10 +76,10 @@ def store(
             "DELETE FROM vector_queue WHERE user_id = ? AND kind = ? AND item_id = ?",
             (user_id, kind, item_id),
         )
-        table = "messages" if kind == "message" else "facts"
+        there = "messages WHERE" if kind == "message" else "facts WHERE status = 'active' AND"
         changed = connection.execute(
             "INSERT INTO embeddings (user_id, kind, item_id, model, vector)"
-            f" SELECT user_id, ?, id, ?, ? FROM {table} WHERE id = ? AND user_id = ?"
+            f" SELECT user_id, ?, id, ?, ? FROM {there} id = ? AND user_id = ?"
             " ON CONFLICT (user_id, kind, item_id) DO UPDATE"
             " SET model = excluded.model, vector = excluded.vector, in_chroma = 0",
             (kind, model, vector.astype("<f4", copy=False).tobytes(), item_id, user_id),
@@ -163,10 +163,11 @@ def delete(connection: sqlite3.Connection, user_id: int) -> None:
     connection.execute("DELETE FROM embeddings WHERE user_id = ?", (user_id,))
 
 
-def delete_one(connection: sqlite3.Connection, user_id: int, kind: ItemKind, item_id: int) -> None:
-    connection.execute(
-        "DELETE FROM embeddings WHERE user_id = ? AND kind = ? AND item_id = ?", (user_id, kind, item_id)
-    )
+def delete_one(connection: sqlite3.Connection, user_id: int, kind: ItemKind, item_id: int) -> bool:
+    """Takes away an item's vector, and the wish for one. Was there a vector?"""
+    of_item = "user_id = ? AND kind = ? AND item_id = ?", (user_id, kind, item_id)
+    connection.execute(f"DELETE FROM vector_queue WHERE {of_item[0]}", of_item[1])
+    return connection.execute(f"DELETE FROM embeddings WHERE {of_item[0]}", of_item[1]).rowcount > 0
 
 
 def count(connection: sqlite3.Connection, user_id: int, model: str | None = None) -> int:

@@ -5,7 +5,16 @@ from __future__ import annotations
 import json
 import sqlite3
 
-from keepsake.models import AnswerEvent
+from keepsake.models import AnswerEvent, ItemKind
+
+
+def last_memories(connection: sqlite3.Connection, user_id: int) -> list[tuple[ItemKind, int, float]] | None:
+    """Kind, id and score of what the user's last answer was given; None where there was none."""
+    row = connection.execute(
+        "SELECT memories FROM events WHERE user_id = ? AND answer_id IS NOT NULL ORDER BY id DESC LIMIT 1",
+        (user_id,),
+    ).fetchone()
+    return [(kind, item, score) for kind, item, score in json.loads(row[0])] if row else None
 
 
 def insert(connection: sqlite3.Connection, event: AnswerEvent, now: int) -> int:

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from keepsake.clock import from_micros, to_micros
-from keepsake.models import Fact, FactDraft
+from keepsake.models import Fact, FactDraft, FactStatus
+from keepsake.store import embeddings, jobs
 
 _COLUMNS = (
     "id, user_id, content, category, type, status, origin, importance, confidence, vital, hits, created_at,"
@@ -17,22 +18,22 @@ _COLUMNS = (
 _SOURCES = "(SELECT group_concat(message_id) FROM fact_sources WHERE fact_id = facts.id)"
 
 
-def insert(connection: sqlite3.Connection, user_id: int, draft: FactDraft, now: int) -> int | None:
-    """Stores a fact with its sources. None where the very same content is active already: it gains the sources.
+def insert(
+    connection: sqlite3.Connection,
+    user_id: int,
+    draft: FactDraft,
+    now: int,
+    *,
+    said_at: int | None = None,
+    since: int | None = None,
+    hits: int = 0,
+    last_hit_at: int | None = None,
+) -> int:
+    """Stores a fact with its sources; those that are not the user's own messages are left out.
 
-    Sources that are not the user's own messages are left out.
+    Times in microseconds: `said_at`, when the user said it, default `now`; `since`, from when it holds, default then.
     """
-    known = connection.execute(
-        "SELECT id FROM facts WHERE user_id = ? AND status = 'active' AND content = ?",
-        (user_id, draft.content),
-    ).fetchone()
-    if known:
-        _add_sources(connection, user_id, known[0], draft.message_ids)
-        connection.execute(
-            "UPDATE facts SET updated_at = ?, confidence = max(confidence, ?) WHERE id = ?",
-            (now, draft.confidence, known[0]),
-        )
-        return None
+    said_at = now if said_at is None else said_at
     values: dict[str, object] = {
         "user_id": user_id,
         "content": draft.content,
@@ -42,12 +43,15 @@ def insert(connection: sqlite3.Connection, user_id: int, draft: FactDraft, now: 
         "importance": draft.importance,
         "confidence": draft.confidence,
         "vital": int(draft.vital),
+        "hits": hits,
+        "last_hit_at": last_hit_at,
         "subject": draft.subject,
         "predicate": draft.predicate,
         "object": draft.object,
         "topic": draft.topic,
-        "created_at": now,
-        "updated_at": now,
+        "created_at": said_at if since is None else min(said_at, since),
+        "updated_at": said_at,
+        "valid_from": said_at if since is None else since,
         "valid_until": to_micros(draft.valid_until) if draft.valid_until else None,
         "recorded_from": now,
         "quote": draft.quote,
@@ -61,6 +65,57 @@ def insert(connection: sqlite3.Connection, user_id: int, draft: FactDraft, now: 
     assert fact_id is not None
     _add_sources(connection, user_id, fact_id, draft.message_ids)
     return fact_id
+
+
+def close(
+    connection: sqlite3.Connection,
+    user_id: int,
+    fact_id: int,
+    status: FactStatus,
+    now: int,
+    until: int | None = None,
+) -> None:
+    """Takes a fact out of the active ones, and its vector away. `until`: from when it holds no longer, if known."""
+    connection.execute(
+        "UPDATE facts SET status = ?1, recorded_until = ?2, updated_at = max(updated_at, ?3),"
+        " valid_until = CASE WHEN ?4 IS NULL THEN valid_until ELSE min(coalesce(valid_until, ?4), ?4) END"
+        " WHERE id = ?5 AND user_id = ?6",
+        (status, now, now, until, fact_id, user_id),
+    )
+    _unindex(connection, user_id, fact_id, now)
+
+
+def remove(connection: sqlite3.Connection, fact: Fact, now: int) -> None:
+    """Takes a fact away with its vector, its history and what it comes from; the messages stay."""
+    _unindex(connection, fact.user_id, fact.id, now)
+    connection.execute("DELETE FROM fact_sources WHERE fact_id = ?", (fact.id,))
+    connection.execute("DELETE FROM facts WHERE id = ?", (fact.id,))
+
+
+def _unindex(connection: sqlite3.Connection, user_id: int, fact_id: int, now: int) -> None:
+    if embeddings.delete_one(connection, user_id, "fact", fact_id):
+        payload: dict[str, object] = {"facts": [fact_id]}
+        jobs.enqueue(connection, jobs.UNINDEX, f"{user_id}:{fact_id}", now, user_id=user_id, payload=payload)
+
+
+def said_at(connection: sqlite3.Connection, user_id: int, message_ids: Iterable[int]) -> int | None:
+    """When the newest of these messages was said, None where none is the user's."""
+    found = [
+        row[0]
+        for one in message_ids
+        for row in connection.execute(
+            "SELECT created_at FROM messages WHERE id = ? AND user_id = ?", (one, user_id)
+        )
+    ]
+    return max(found, default=None)
+
+
+def on_or_past_last_day(connection: sqlite3.Connection, now: int) -> list[Fact]:
+    """Active facts of everybody whose last day has begun. `now` in microseconds."""
+    rows = connection.execute(
+        f"SELECT {_COLUMNS}, {_SOURCES} FROM facts WHERE status = 'active' AND valid_until <= ?", (now,)
+    )
+    return [_fact(row) for row in rows]
 
 
 def _add_sources(
@@ -80,6 +135,19 @@ def of_user(connection: sqlite3.Connection, user_id: int, *, all_statuses: bool 
         f"SELECT {_COLUMNS}, {_SOURCES} FROM facts WHERE user_id = ?{condition} ORDER BY id", (user_id,)
     )
     return [_fact(row) for row in rows]
+
+
+def all_facts(connection: sqlite3.Connection) -> list[Fact]:
+    """Everybody's facts of whatever status, a person's after the other's."""
+    rows = connection.execute(f"SELECT {_COLUMNS}, {_SOURCES} FROM facts ORDER BY user_id, id")
+    return [_fact(row) for row in rows]
+
+
+def by_ids(connection: sqlite3.Connection, user_id: int, ids: Iterable[int]) -> list[Fact]:
+    """Those of the facts that are the user's, whatever their status."""
+    statement = f"SELECT {_COLUMNS}, {_SOURCES} FROM facts WHERE id = ? AND user_id = ?"
+    found = (connection.execute(statement, (one, user_id)).fetchone() for one in ids)
+    return [_fact(row) for row in found if row]
 
 
 def add_hits(connection: sqlite3.Connection, user_id: int, fact_ids: Iterable[int], now: int) -> None:

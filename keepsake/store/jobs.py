@@ -1,7 +1,8 @@
 """Rows of `jobs`: the one durable queue. Every function is a step inside a transaction of `Database`.
 
-A job is `waiting` until its time comes, `running` while somebody works on it, and gone when it is done; only
-jobs that somebody waits for (`keep_result`) stay as `done` or `failed` with their result.
+A job is `waiting` until its time comes (or comes again: one that was put in later than now is due, since the clock has
+jumped back), `running` while somebody works on it, and gone when it is done; only
+jobs that somebody waits for stay as `done` or `failed` with their result.
 """
 
 from __future__ import annotations
@@ -9,8 +10,23 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
 
 from keepsake.models import Job
+
+EMBED, CHROMA, UNINDEX = "embed", "chroma", "unindex"
+EXTRACT, IDLE, EXPIRE, SUMMARISE = "extract", "idle", "expire", "summarise"
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A job whose result is told to whom `to` names, in the words of whoever queued it."""
+
+    job_id: int
+    state: str
+    to: dict[str, Any]
+    result: dict[str, Any]
 
 
 def enqueue(
@@ -32,11 +48,22 @@ def enqueue(
     return int(row[0]) if row else None
 
 
+def put_off(
+    connection: sqlite3.Connection, kind: str, key: str, now: int, *, user_id: int, run_after: int
+) -> None:
+    """Adds a job for later; where the same work is waiting already, it waits until then, too."""
+    connection.execute(
+        "INSERT INTO jobs (kind, user_id, key, run_after, created_at) VALUES (?, ?, ?, ?, ?)"
+        " ON CONFLICT (kind, key) WHERE state = 'waiting' DO UPDATE SET run_after = excluded.run_after",
+        (kind, user_id, key, run_after, now),
+    )
+
+
 def claim(connection: sqlite3.Connection, kind: str, now: int) -> Job | None:
     """Takes the oldest due job of that kind, skipping users that have one of this kind running or are being erased."""
     row = connection.execute(
         "UPDATE jobs SET state = 'running', attempts = attempts + 1 WHERE id = ("
-        " SELECT id FROM jobs AS waiting WHERE state = 'waiting' AND kind = ? AND run_after <= ?"
+        " SELECT id FROM jobs AS waiting WHERE state = 'waiting' AND kind = ?1 AND (run_after <= ?2 OR created_at > ?2)"
         " AND NOT EXISTS (SELECT 1 FROM jobs AS busy WHERE busy.state = 'running'"
         "  AND (busy.kind = waiting.kind AND busy.key = waiting.key"
         "   OR busy.kind = 'erase' AND busy.user_id = waiting.user_id))"
@@ -77,6 +104,14 @@ def postpone(connection: sqlite3.Connection, job_id: int, run_after: int) -> Non
         )
 
 
+def hurry(connection: sqlite3.Connection, kind: str, now: int) -> None:
+    """Jobs of that kind that were put off are due now: what they waited for is there."""
+    connection.execute(
+        "UPDATE jobs SET run_after = ? WHERE state = 'waiting' AND kind = ? AND run_after > ?",
+        (now, kind, now),
+    )
+
+
 def requeue_running(connection: sqlite3.Connection, now: int) -> None:
     """At start: what a killed process was working on waits again."""
     for (job_id,) in connection.execute("SELECT id FROM jobs WHERE state = 'running'").fetchall():
@@ -93,8 +128,8 @@ def pending(connection: sqlite3.Connection, kinds: Collection[str], now: int) ->
     marks = ", ".join("?" * len(kinds))
     row = connection.execute(
         f"SELECT 1 FROM jobs WHERE kind IN ({marks})"
-        " AND (state = 'running' OR (state = 'waiting' AND run_after <= ?)) LIMIT 1",
-        (*kinds, now),
+        " AND (state = 'running' OR (state = 'waiting' AND (run_after <= ? OR created_at > ?))) LIMIT 1",
+        (*kinds, now, now),
     ).fetchone()
     return row is not None
 
@@ -103,10 +138,21 @@ def due_kinds(connection: sqlite3.Connection, kinds: Collection[str], now: int) 
     """Those of these kinds that have a job whose time has come."""
     marks = ", ".join("?" * len(kinds))
     rows = connection.execute(
-        f"SELECT DISTINCT kind FROM jobs WHERE state = 'waiting' AND kind IN ({marks}) AND run_after <= ?",
-        (*kinds, now),
+        f"SELECT DISTINCT kind FROM jobs WHERE state = 'waiting' AND kind IN ({marks})"
+        " AND (run_after <= ? OR created_at > ?)",
+        (*kinds, now, now),
     )
     return [row[0] for row in rows]
+
+
+def told_later(connection: sqlite3.Connection, kind: str) -> list[Told]:
+    """Jobs of this kind whose result is to be told to somebody, done or not."""
+    rows = connection.execute(
+        "SELECT id, state, json_extract(payload, '$.told'), result FROM jobs"
+        " WHERE kind = ? AND json_extract(payload, '$.told') IS NOT NULL ORDER BY id",
+        (kind,),
+    )
+    return [Told(row[0], row[1], json.loads(row[2]), json.loads(row[3] or "{}")) for row in rows]
 
 
 def result(connection: sqlite3.Connection, job_id: int) -> tuple[str, dict[str, object]] | None:

@@ -27,12 +27,13 @@ def frequency(connection: sqlite3.Connection, user_id: int, term: str) -> int:
 
 def documents(connection: sqlite3.Connection, user_id: int, term: str, limit: int) -> Int64:
     """Ids of the user's messages in which the term stands, newest first, at most `limit`."""
-    phrase = f'"{user_id}:{term}"'
-    rows = connection.execute(
-        "SELECT rowid FROM keyword_index WHERE keyword_index MATCH ? ORDER BY rowid DESC LIMIT ?",
-        (phrase, limit),
-    ).fetchall()
-    return np.fromiter((row[0] for row in rows), dtype=np.int64, count=len(rows))
+    # One long text is made and read several times faster than so many rows.
+    (joined,) = connection.execute(
+        "SELECT group_concat(rowid) FROM (SELECT rowid FROM keyword_index WHERE keyword_index MATCH ?"
+        " ORDER BY rowid DESC LIMIT ?)",
+        (f'"{user_id}:{term}"', limit),
+    ).fetchone()
+    return np.fromstring(joined or "", dtype=np.int64, sep=",")
 
 
 def counts(

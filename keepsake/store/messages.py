@@ -6,7 +6,6 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple
 
 from keepsake.clock import from_micros, to_micros
 from keepsake.models import DialogSession, Message, Role
@@ -164,36 +163,27 @@ def by_ids(connection: sqlite3.Connection, user_id: int, ids: Iterable[int]) -> 
     return found
 
 
-class Glance(NamedTuple):
-    """What can be said of a message without reading it. `size`: in bytes; `end`: its last character."""
+def glances(
+    connection: sqlite3.Connection, user_id: int, after: int
+) -> list[tuple[int, int, int, int, str | None, bool, bool]]:
+    """What can be said of each message with a greater id than `after` without reading it, oldest first.
 
-    id: int
-    session_id: int
-    role: Role
-    sender: str | None
-    size: int
-    end: str
+    Id, session, time (microseconds), size in bytes, sender, whether the user said it, and whether it ends in a
+    question mark.
+    """
+    return connection.execute(
+        "SELECT id, session_id, created_at, length(CAST(content AS BLOB)), sender, role = 'user',"
+        " substr(rtrim(content), -1) IN ('?', '？') FROM messages WHERE user_id = ? AND id > ? ORDER BY id",
+        (user_id, after),
+    ).fetchall()
 
 
-_GLANCE = "id, session_id, role, sender, length(CAST(content AS BLOB)), substr(rtrim(content), -1)"
-
-
-def windows(
-    connection: sqlite3.Connection, user_id: int, ids: Iterable[int], reach: int
-) -> list[list[Glance]]:
-    """Around each of these messages: itself and up to `reach` before and after, ascending."""
-    found = []
-    for message_id in ids:
-        back = connection.execute(
-            f"SELECT {_GLANCE} FROM messages WHERE user_id = ? AND id <= ? ORDER BY id DESC LIMIT ?",
-            (user_id, message_id, reach + 1),
-        ).fetchall()
-        on = connection.execute(
-            f"SELECT {_GLANCE} FROM messages WHERE user_id = ? AND id > ? ORDER BY id LIMIT ?",
-            (user_id, message_id, reach),
-        ).fetchall()
-        found.append([Glance(*row) for row in (*reversed(back), *on)])
-    return found
+def count(connection: sqlite3.Connection, user_id: int) -> int:
+    """The user's messages, both sides."""
+    row = connection.execute(
+        "SELECT coalesce(sum(message_count), 0) FROM sessions WHERE user_id = ?", (user_id,)
+    ).fetchone()
+    return int(row[0])
 
 
 def speakers(connection: sqlite3.Connection, user_id: int) -> list[str]:

@@ -50,15 +50,16 @@ def put(
     now: int,
     *,
     message_id: int | None = None,
+    replaces: int | None = None,
 ) -> None:
     """Adds letters, each a name and a payload. One whose name is there already stays as it is.
 
     Nothing is added where the update is done: its person was erased meanwhile.
 
     `message_id`: the message in memory that they show. The first of them takes the place of a preview, if one was
-    sent: it changes that message.
+    sent: it changes that message. `replaces`: Telegram's number of a message that it changes.
     """
-    telegram_id = None
+    telegram_id = replaces
     if message_id is not None:
         telegram_id = preview_of(connection, to.update_id)
         connection.execute(

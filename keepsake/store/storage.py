@@ -5,27 +5,30 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from keepsake.clock import Clock, system_clock, to_micros
-from keepsake.models import AnswerEvent, DialogSession, Fact, FactDraft, Message
-from keepsake.store import embeddings, events, facts, jobs, messages, summaries, users
+from keepsake.models import AnswerEvent, DialogSession, Fact, FactChange, Message, Reason
+from keepsake.store import embeddings, events, facts, history, jobs, messages, summaries, users
 from keepsake.store.database import Database
+from keepsake.store.jobs import EMBED, EXPIRE, EXTRACT, IDLE, SUMMARISE
 from keepsake.store.messages import NewMessage
 from keepsake.store.summaries import Compaction
 
-EMBED, CHROMA, EXTRACT, SUMMARISE = "embed", "chroma", "extract", "summarise"
 OWNER = "owner"
 
 Analyse = Callable[[str], Sequence[str]]
+Urgent = Callable[[str], bool]
 Also = Callable[[sqlite3.Connection, Message], object]  # a further step of a message's transaction
 
 
 class SQLiteMemoryStorage:
     """Messages, sessions, facts and events of every user in one memory.db.
 
-    `analyse` turns a text into the terms of the keyword index; it runs on the database's thread.
+    `analyse` turns a text into the terms of the keyword index; it runs on the database's thread. So does `urgent`,
+    which says of a message whether facts are drawn from it at once. They are also drawn after `extraction_every`
+    messages of the user's, and `extraction_idle` after the last one.
     """
 
     def __init__(
@@ -35,6 +38,8 @@ class SQLiteMemoryStorage:
         analyse: Analyse,
         session_gap: timedelta = timedelta(minutes=30),
         extraction_every: int = 5,
+        extraction_idle: timedelta = timedelta(minutes=5),
+        urgent: Urgent = lambda _text: False,
         with_vectors: bool = True,
         compaction: Compaction | None = None,
         clock: Clock = system_clock,
@@ -43,6 +48,9 @@ class SQLiteMemoryStorage:
         self._analyse = analyse
         self._gap = session_gap // timedelta(microseconds=1)
         self._extraction_every = extraction_every
+        # A session that ends sooner than that is over then.
+        self._idle = min(extraction_idle, session_gap) // timedelta(microseconds=1)
+        self._urgent = urgent
         self._with_vectors = with_vectors
         self._compaction = compaction
         self._clock = clock
@@ -54,6 +62,9 @@ class SQLiteMemoryStorage:
 
     async def close(self) -> None:
         await self.database.close()
+
+    def now(self) -> datetime:
+        return self._clock()
 
     def now_micros(self) -> int:
         return to_micros(self._clock())
@@ -77,8 +88,8 @@ class SQLiteMemoryStorage:
         if self._with_vectors:
             embeddings.queue(connection, new.user_id, "message", message.id)
             jobs.enqueue(connection, EMBED, key, now, user_id=new.user_id)
-        if new.role == "user" and self._extraction_is_due(connection, new.user_id):
-            jobs.enqueue(connection, EXTRACT, key, now, user_id=new.user_id)
+        if new.role == "user":
+            self._plan_extraction(connection, new.user_id, now, urgent=self._urgent(new.content))
         if self._compaction is not None and summaries.plan(connection, new.user_id, self._compaction):
             jobs.enqueue(connection, SUMMARISE, key, now, user_id=new.user_id)
         if also is not None:
@@ -115,6 +126,21 @@ class SQLiteMemoryStorage:
             jobs.enqueue(connection, EMBED, str(user_id), self.now_micros(), user_id=user_id)
         return replace(old, content=text)
 
+    def _plan_extraction(
+        self, connection: sqlite3.Connection, user_id: int, now: int, *, urgent: bool = False
+    ) -> None:
+        """Has facts drawn now where it is time (F2), else when the user has been quiet for a while."""
+        key = str(user_id)
+        if urgent or self._extraction_is_due(connection, user_id):
+            jobs.enqueue(connection, EXTRACT, key, now, user_id=user_id)
+        else:
+            jobs.put_off(connection, IDLE, key, now, user_id=user_id, run_after=now + self._idle)
+
+    def extract_what_is_left(self, connection: sqlite3.Connection, user_id: int) -> None:
+        """Has facts drawn from what is unread, if anything is."""
+        if messages.count_user_after(connection, user_id, facts.cursor(connection, user_id), 1):
+            jobs.enqueue(connection, EXTRACT, str(user_id), self.now_micros(), user_id=user_id)
+
     def _extraction_is_due(self, connection: sqlite3.Connection, user_id: int) -> bool:
         cursor, enough = facts.cursor(connection, user_id), self._extraction_every
         return messages.count_user_after(connection, user_id, cursor, enough) >= enough
@@ -122,6 +148,11 @@ class SQLiteMemoryStorage:
     async def last_messages(self, user_id: int, limit: int, before: int | None = None) -> list[Message]:
         """The newest `limit` messages, oldest first; with `before`, only those with a smaller id."""
         return await self.database.read(messages.last, user_id, limit, before)
+
+    async def messages(self, user_id: int, ids: Sequence[int]) -> list[Message]:
+        """Those of the messages that are the user's, in the order of `ids`."""
+        held = await self.database.read(messages.by_ids, user_id, ids)
+        return [held[one] for one in ids if one in held]
 
     async def unread_user_messages(self, user_id: int) -> int:
         """How many of the user's own messages extraction has not read yet."""
@@ -139,6 +170,10 @@ class SQLiteMemoryStorage:
         """The user's facts, oldest first; only active ones unless `all_statuses`."""
         return await self.database.read(facts.of_user, user_id, all_statuses=all_statuses)
 
+    async def fact_history(self, user_id: int) -> list[FactChange]:
+        """What happened to the user's facts, oldest first."""
+        return await self.database.read(history.of_user, user_id)
+
     async def extraction_window(self, user_id: int, size: int) -> tuple[list[Message], int | None]:
         """The messages to extract facts from, and the id of the last unread one (None: nothing is unread).
 
@@ -146,25 +181,23 @@ class SQLiteMemoryStorage:
         """
         return await self.database.read(_extraction_window, user_id, size)
 
-    def store_extracted(
-        self, connection: sqlite3.Connection, user_id: int, drafts: Sequence[FactDraft], read_to: int
-    ) -> list[int]:
-        """Facts and cursor in one step of a transaction: a crash repeats the work, never loses or doubles it."""
+    def queue_facts(self, connection: sqlite3.Connection, user_id: int, stored: Sequence[int]) -> None:
+        """Has new facts embedded, and ended when their day is over: a step of the transaction that stores them."""
         now = self.now_micros()
-        stored = [
-            fact_id
-            for draft in drafts
-            if (fact_id := facts.insert(connection, user_id, draft, now)) is not None
-        ]
-        facts.move_cursor(connection, user_id, read_to)
-        key = str(user_id)
         if stored and self._with_vectors:
             for fact_id in stored:
                 embeddings.queue(connection, user_id, "fact", fact_id)
-            jobs.enqueue(connection, EMBED, key, now, user_id=user_id)
-        if self._extraction_is_due(connection, user_id):
-            jobs.enqueue(connection, EXTRACT, key, now, user_id=user_id)
-        return stored
+            jobs.enqueue(connection, EMBED, str(user_id), now, user_id=user_id)
+        for fact in facts.by_ids(connection, user_id, stored):
+            if fact.ends is not None:
+                after = to_micros(fact.ends)
+                jobs.enqueue(connection, EXPIRE, str(after), now, run_after=max(after, now))
+
+    def end_extraction(self, connection: sqlite3.Connection, user_id: int, read_to: int) -> None:
+        """Moves the cursor in the transaction that stores the facts: a crash repeats the work, never doubles it."""
+        facts.move_cursor(connection, user_id, read_to)
+        if messages.count_user_after(connection, user_id, facts.cursor(connection, user_id), 1):
+            self._plan_extraction(connection, user_id, self.now_micros())
 
     async def record_answer(self, event: AnswerEvent) -> None:
         """Keeps what an answer cost, and counts a hit for each fact it was given, unless the question is gone."""
@@ -182,6 +215,10 @@ class SQLiteMemoryStorage:
             facts.add_hits(
                 connection, event.user_id, [item for kind, item, _ in event.memories if kind == "fact"], now
             )
+
+    async def why(self, user_id: int) -> list[Reason] | None:
+        """What the user's last answer was given from memory, best first; None where there was no answer."""
+        return await self.database.read(_reasons, user_id)
 
     async def counts(self, user_id: int) -> dict[str, int]:
         return await self.database.read(messages.counts, user_id)
@@ -204,6 +241,21 @@ class SQLiteMemoryStorage:
 
     async def set_owner(self, user_id: int) -> None:
         await self.database.write(users.set_meta, OWNER, str(user_id))
+
+
+def _reasons(connection: sqlite3.Connection, user_id: int) -> list[Reason] | None:
+    memories = events.last_memories(connection, user_id)
+    if memories is None:
+        return None
+    reasons = []
+    for kind, item, score in sorted(memories, key=lambda memory: -memory[2]):
+        fact = next(iter(facts.by_ids(connection, user_id, [item])), None) if kind == "fact" else None
+        if fact is None and kind == "fact":
+            continue
+        sources = messages.by_ids(connection, user_id, fact.message_ids if fact else [item])
+        if fact or sources:
+            reasons.append(Reason(score, fact, tuple(sources[one] for one in sorted(sources))))
+    return reasons
 
 
 def _extraction_window(

@@ -22,7 +22,6 @@ from keepsake.locales import translate
 from keepsake.settings import LANGUAGES, Settings
 from keepsake.store.database import Database
 from keepsake.telegram.front import Front
-from keepsake.telegram.lanes import CHATS_AT_ONCE
 from keepsake.telegram.polling import RawBot, insist, poll
 from keepsake.telegram.webhook import listen
 
@@ -30,6 +29,9 @@ log = logging.getLogger(__name__)
 
 # How long answers in work may take after the bot was told to stop; service managers kill after 30–90 s.
 _GRACE_SECONDS = 20.0
+# To the Bot API. Telegram takes 30 messages a second, and every request looks through all connections for a free one.
+_CONNECTIONS = 24
+_POOL_SECONDS = 600.0  # a request waits for a connection however long: one that was not made is not lost
 
 
 async def run_telegram(
@@ -71,7 +73,7 @@ def open_bot(settings: Settings) -> RawBot:
         settings.telegram_bot_token.get_secret_value(),
         base_url=f"{url}/bot",
         base_file_url=f"{url}/file/bot",
-        request=HTTPXRequest(connection_pool_size=CHATS_AT_ONCE),
+        request=HTTPXRequest(connection_pool_size=_CONNECTIONS, pool_timeout=_POOL_SECONDS),
     )
 
 

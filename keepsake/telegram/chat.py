@@ -23,7 +23,9 @@ from keepsake.telegram.render import Part, markdown_parts, plain_parts
 
 log = logging.getLogger(__name__)
 
-# Telegram shows "typing…" for five seconds.
+# Telegram shows "typing…" for five seconds. It is shown only once an answer is not there soon: where many write at
+# once, what brings their messages to the model goes first.
+_TYPING_AFTER_SECONDS = 0.3
 _TYPING_SECONDS = 4.0
 
 
@@ -48,17 +50,36 @@ class TelegramChat:
         self._answering: asyncio.Task[None] | None = None
         self._stop = asyncio.Event()
         self.was_stopped = False
+        self.pressed: int | None = None  # Telegram's number of the message whose button was pressed
 
-    async def send(self, text: str, buttons: Sequence[Button] = ()) -> None:
-        await self._say(outbox.REPLY, text, buttons)
+    @property
+    def receipt_to(self) -> dict[str, object]:
+        return {
+            "chat_id": self._to.chat_id,
+            "thread_id": self._to.thread_id,
+            "language": self.language,
+        }
+
+    async def send(
+        self,
+        text: str,
+        buttons: Sequence[Button] = (),
+        *,
+        bold: Sequence[tuple[int, int]] = (),
+        in_place: bool = False,
+    ) -> None:
+        parts = plain_parts(text, bold)
+        await self._say(outbox.REPLY, parts, buttons, self.pressed if in_place else None)
 
     async def note(self, text: str) -> None:
-        await self._say(outbox.NOTE, text)
+        await self._say(outbox.NOTE, plain_parts(text))
 
-    async def _say(self, kind: str, text: str, buttons: Sequence[Button] = ()) -> None:
+    async def _say(
+        self, kind: str, parts: Sequence[Part], buttons: Sequence[Button] = (), replaces: int | None = None
+    ) -> None:
         number = self._said[kind]
         self._said[kind] += 1
-        await self._mail.post(self._to, f"{kind}{number}", plain_parts(text), buttons)
+        await self._mail.post(self._to, f"{kind}{number}", parts, buttons, replaces)
 
     async def stream(self, pieces: AsyncIterator[str]) -> None:
         if self._stop.is_set():
@@ -104,6 +125,7 @@ class TelegramChat:
                 await task
 
     async def _keep_typing(self) -> None:
+        await asyncio.sleep(_TYPING_AFTER_SECONDS)
         while True:
             if not self._limits.is_paused(self._to.chat_id):
                 with suppress(TelegramError):

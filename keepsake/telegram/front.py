@@ -22,6 +22,7 @@ from keepsake.store.database import Database
 from keepsake.store.inbox import Undone
 from keepsake.store.outbox import Address
 from keepsake.telegram.chat import TelegramChat
+from keepsake.telegram.farewell import Farewells
 from keepsake.telegram.inbox import Inbox, number_of
 from keepsake.telegram.lanes import Key, Lanes, lane_of
 from keepsake.telegram.limits import Limits
@@ -43,7 +44,8 @@ class Front:
         self._limits = Limits()
         self._outbox = Outbox(database, bot, self._limits, clock)
         self._previews = Previews(bot, self._limits, self._outbox)
-        self._lanes = Lanes(self._work)
+        self._farewells = Farewells(database, bot, self._limits)
+        self._lanes = Lanes(self._work, turns=app.turns)
         self._talking: dict[Key, TelegramChat] = {}
         self._cancels: dict[int, int] = {}  # numbers of each /cancel and of what it is about
         self._unwanted: set[int] = set()  # of what is to be stopped as soon as it is begun
@@ -59,6 +61,7 @@ class Front:
         await self._inbox.begin(self._bot.id)
         for update in await self._inbox.undone():
             self._lanes.add(update)
+        self._farewells.look()
 
     async def take(self, updates: Sequence[Json]) -> None:
         """Takes updates in; they are durable when this returns."""
@@ -78,6 +81,7 @@ class Front:
             log.warning(
                 "%d answers were cut short by the stop; they are made anew at the next start", cut_short
             )
+        await self._farewells.close()
         await self._outbox.close()
 
     def _stop_answer(self, update: Undone) -> None:
@@ -96,6 +100,13 @@ class Front:
         raw = await self._inbox.read(update_id)
         if raw is None:
             return
+        try:
+            await self._see_through(update_id, raw)
+        finally:
+            self._unwanted.discard(update_id)
+            self._outbox.forget_preview(update_id)
+
+    async def _see_through(self, update_id: int, raw: Json) -> None:
         if not await self._outbox.is_answered(update_id):
             try:
                 await self._handle(Update.de_json(raw, self._bot))
@@ -104,7 +115,6 @@ class Front:
             except Exception as error:  # noqa: BLE001 - whatever it is, it must not come again for ever
                 kind = type(error).__name__
                 log.error("update %d cannot be handled and is passed over: %s", update_id, kind)
-        self._unwanted.discard(update_id)
         await self._outbox.deliver(update_id)
         await self._inbox.finish(update_id)
 
@@ -165,7 +175,10 @@ class Front:
             await query.answer()
         except TelegramError as error:  # an old press cannot be acknowledged any more, but it is still meant
             log.info("a press was not acknowledged: %s", type(error).__name__)
-        await press(self._app, self._chat(update, message, query.from_user), query.data or "")
+        chat = self._chat(update, message, query.from_user)
+        chat.pressed = message.message_id
+        await press(self._app, chat, query.data or "")
+        self._farewells.look()
 
     def _chat(self, update: Update, message: Message, user: telegram.User) -> TelegramChat:
         thread = message.message_thread_id if message.is_topic_message else None

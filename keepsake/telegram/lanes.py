@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
+from functools import partial
+from typing import Any
 
 from keepsake.errors import DatabaseError
 from keepsake.store.inbox import Undone
+from keepsake.turns import Turns
 
 log = logging.getLogger(__name__)
 
@@ -22,11 +25,18 @@ Key = tuple[int | None, int | None]  # chat and topic
 class Lanes:
     """A FIFO lane per chat and topic; at most `at_once` of them work at a time.
 
-    A lane holds numbers only: an update is read from the inbox when its turn comes.
+    A lane holds numbers only: an update is read from the inbox when its turn comes. `turns`: who else may pause the
+    work of a chat.
     """
 
-    def __init__(self, work: Callable[[int], Awaitable[None]], at_once: int = CHATS_AT_ONCE) -> None:
+    def __init__(
+        self,
+        work: Callable[[int], Coroutine[Any, Any, None]],
+        at_once: int = CHATS_AT_ONCE,
+        turns: Turns | None = None,
+    ) -> None:
         self._work = work
+        self._turns = turns or Turns()
         self._waiting: dict[Key, deque[int]] = {}
         self._workers: dict[Key, asyncio.Task[None]] = {}
         self._at_once = asyncio.Semaphore(at_once)
@@ -73,7 +83,7 @@ class Lanes:
         try:
             while lane and not self._stopping:
                 async with self._at_once:
-                    served = self._stopping or await self._serve_one(lane[0])
+                    served = self._stopping or await self._serve_one(key, lane[0])
                 if served:
                     lane.popleft()
                     pause = RETRY_SECONDS
@@ -83,10 +93,11 @@ class Lanes:
         finally:
             del self._waiting[key], self._workers[key]
 
-    async def _serve_one(self, update_id: int) -> bool:
+    async def _serve_one(self, key: Key, update_id: int) -> bool:
         """False: it is to be tried again, since memory.db could not be used."""
         try:
-            await self._work(update_id)
+            # A private chat has its person's number; a group is nobody, and what belongs to no chat is short.
+            await self._turns.take(key[0] or 0, partial(self._work, update_id))
         except DatabaseError as error:
             log.error("update %d waits: %s", update_id, error)
             return False

@@ -9,6 +9,7 @@ import asyncio
 import json
 import logging
 import sqlite3
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
@@ -37,6 +38,7 @@ log = logging.getLogger(__name__)
 
 _BACKOFF_SECONDS = 0.5
 _BACKOFF_MOST_SECONDS = 30.0
+_CHANGED_MAX = 1000
 
 
 class Outbox:
@@ -48,16 +50,30 @@ class Outbox:
         self._limits = limits
         self._clock = clock
         self._flying: set[asyncio.Task[None]] = set()
+        # By chat and Telegram's number: a hash of what a message was changed to last.
+        self._changed: OrderedDict[tuple[int, int], int] = OrderedDict()
         self._previews: dict[
             int, Part
         ] = {}  # by update: what is shown now, where an answer grows in a message
 
     async def post(
-        self, to: Address, name: str, parts: Sequence[Part], buttons: Sequence[Button] = ()
+        self,
+        to: Address,
+        name: str,
+        parts: Sequence[Part],
+        buttons: Sequence[Button] = (),
+        replaces: int | None = None,
     ) -> None:
-        """Puts parts in, as `name` with a number each, and sends them. A name that is there already stays as it is."""
+        """Puts parts in, as `name` with a number each, and sends them. A name that is there already stays as it is.
+
+        `replaces`: Telegram's number of a message of ours that the first part takes the place of.
+        """
         letters = _letters(name, parts, buttons)
-        await self._database.write(outbox.put, to, letters, self._now())
+
+        def put(connection: sqlite3.Connection) -> None:
+            outbox.put(connection, to, letters, self._now(), replaces=replaces)
+
+        await self._database.write(put)
         await self.deliver(to.update_id)
 
     def posting(self, to: Address, parts: Sequence[Part]) -> Callable[[sqlite3.Connection, Remembered], None]:
@@ -94,6 +110,10 @@ class Outbox:
             await self._settle(letter)
             if letter.name != outbox.PREVIEW:
                 self._previews.pop(update_id, None)
+
+    def forget_preview(self, update_id: int) -> None:
+        """Drops what RAM still holds of an answer that never came."""
+        self._previews.pop(update_id, None)
 
     async def close(self) -> None:
         """Waits for calls in flight, to know how they ended. The library's timeouts bound them."""
@@ -147,17 +167,28 @@ class Outbox:
 
     async def _send(self, letter: Letter) -> int:
         what = json.loads(letter.payload)
-        if letter.telegram_id is not None and not what["buttons"]:
+        if letter.telegram_id is not None:
             shown = self._previews.get(letter.update_id)
             if shown is not None and _body(shown) == (what["text"], what["entities"]):
                 return letter.telegram_id  # to change nothing is an error to Telegram
+            place, look = (letter.chat_id, letter.telegram_id), hash(letter.payload)
+            if self._changed.get(place) == look:
+                return letter.telegram_id  # a button that was pressed twice
             try:
-                return await self._plain_if_refused(what, _edit(self._bot, letter, letter.telegram_id))
+                number = await self._plain_if_refused(what, _edit(self._bot, letter, letter.telegram_id))
+                self._note_change(place, look)
+                return number
             except BadRequest as error:
                 if "not modified" in error.message:
                     return letter.telegram_id
-                log.info("a preview could not be changed (%s): the answer is sent anew", _told(error))
+                log.info("a message could not be changed (%s): the new one is sent anew", _told(error))
         return await self._plain_if_refused(what, _new(self._bot, letter))
+
+    def _note_change(self, place: tuple[int, int], look: int) -> None:
+        self._changed.pop(place, None)
+        self._changed[place] = look
+        while len(self._changed) > _CHANGED_MAX:
+            self._changed.popitem(last=False)
 
     async def _plain_if_refused(self, what: dict[str, Any], call: _Call) -> int:
         try:
@@ -194,7 +225,7 @@ def _new(bot: Bot, letter: Letter) -> _Call:
 def _edit(bot: Bot, letter: Letter, telegram_id: int) -> _Call:
     async def edit(what: dict[str, Any]) -> int:
         message = await bot.edit_message_text(
-            what["text"], letter.chat_id, telegram_id, entities=_entities(what)
+            what["text"], letter.chat_id, telegram_id, entities=_entities(what), reply_markup=_keyboard(what)
         )
         return message.message_id if isinstance(message, Message) else telegram_id
 
@@ -209,7 +240,7 @@ def _letters(name: str, parts: Sequence[Part], buttons: Sequence[Button] = ()) -
         what = {
             "text": text,
             "entities": entities,
-            "buttons": [[b.label, b.data] for b in buttons] if number == len(parts) - 1 else [],
+            "buttons": [[b.label, b.data, b.beside] for b in buttons] if number == len(parts) - 1 else [],
         }
         letters.append(
             (f"{name}:{number}" if name != outbox.PREVIEW else name, json.dumps(what, ensure_ascii=False))
@@ -226,7 +257,10 @@ def _entities(what: dict[str, Any]) -> list[MessageEntity] | None:
 
 
 def _keyboard(what: dict[str, Any]) -> InlineKeyboardMarkup | None:
-    rows = [[InlineKeyboardButton(label, callback_data=data)] for label, data in what["buttons"]]
+    rows: list[list[InlineKeyboardButton]] = []
+    for label, data, *beside in what["buttons"]:  # letters of older versions do not say where they stand
+        row = rows.pop() if any(beside) and rows else []
+        rows.append([*row, InlineKeyboardButton(label, callback_data=data)])
     return InlineKeyboardMarkup(rows) if rows else None
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import pyromark
@@ -53,9 +53,10 @@ def markdown_parts(markdown: str) -> list[Part]:
     return list(_fitted(text, _nested(entities), LONGEST))
 
 
-def plain_parts(text: str) -> list[Part]:
-    """The messages for plain text, cut at line ends where there are any."""
-    return [Part(chunk) for chunk, _ in split_entities(_whole(text), [], LONGEST) if chunk.strip()]
+def plain_parts(text: str, bold: Sequence[tuple[int, int]] = ()) -> list[Part]:
+    """The messages for plain text, cut at line ends where there are any. `bold`: characters, from and to."""
+    entities = [Entity("bold", _units(text[:at]), _units(text[at:end])) for at, end in bold]
+    return list(_fitted(_whole(text), entities, LONGEST))
 
 
 def tags_as_text(markdown: str) -> str:
@@ -77,6 +78,10 @@ def tags_as_text(markdown: str) -> str:
         pieces = [source[a:b] for a, b in zip(starts, [*tags, len(source)], strict=True)]
         markdown = b"\\".join(pieces).decode()
     return markdown
+
+
+def _units(text: str) -> int:
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def _whole(text: str) -> str:

@@ -18,6 +18,7 @@ class TerminalChat:
     """One person at a terminal or behind a pipe. `closed`: nobody reads the output any more."""
 
     kind: Literal["terminal"] = "terminal"
+    receipt_to: dict[str, object] | None = None  # it is waited for
 
     def __init__(self, user_id: int, language: str, out: TextIO, notes: TextIO) -> None:
         self.user_id = user_id
@@ -28,7 +29,14 @@ class TerminalChat:
         self._buttons: Sequence[Button] = ()
         self.closed = False
 
-    async def send(self, text: str, buttons: Sequence[Button] = ()) -> None:
+    async def send(
+        self,
+        text: str,
+        buttons: Sequence[Button] = (),
+        *,
+        bold: Sequence[tuple[int, int]] = (),  # noqa: ARG002 - a pipe has plain text only
+        in_place: bool = False,  # noqa: ARG002 - what was printed stays
+    ) -> None:
         labels = [f"[{number}] {button.label}" for number, button in enumerate(buttons, 1)]
         self._write("\n".join([text.rstrip("\n"), *labels]) + "\n")
         if buttons:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+from functools import partial
 
 from handlers import press, receive
 from keepsake.assistant import Assistant
@@ -48,8 +49,8 @@ async def _answer(app: Assistant, chat: TerminalChat, line: str) -> None:
     data = chat.pressed(line)
     if data is not None or not line.lstrip().startswith("/"):
         chat.drop_buttons()
-    work = receive(app, chat, line) if data is None else press(app, chat, data)
-    task = await interruptible(work)
+    work = partial(receive, app, chat, line) if data is None else partial(press, app, chat, data)
+    task = await interruptible(app.turns.take(chat.user_id, work))
     if task.cancelled():
         await chat.note(translate(chat.language, "answer-stopped"))
     else:

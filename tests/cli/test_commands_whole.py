@@ -185,6 +185,25 @@ def test_reindex_shows_a_bar_and_makes_every_vector_anew() -> None:
     assert bot("verify").status == 0
 
 
+def test_of_a_long_message_search_shows_the_part_that_matches() -> None:
+    said = "we talked about the weather, " * 20 + "then my cats came in " + "and so on, " * 20
+    assert bot("chat", stdin=f"{said}\n", EMBEDDING_MODEL="none").status == 0
+    out = bot("search", "1", "which", "cat?", EMBEDDING_MODEL="none").out
+    assert re.fullmatch(r"\[0\.\d\d\] User \(\d{4}-\d\d-\d\d\): …[^\n]*then my cats came in[^\n]*…\n", out)
+    (found,) = json.loads(bot("search", "1", "cat", "--json", EMBEDDING_MODEL="none").out)
+    assert found["content"].strip() == said.strip()
+    assert found["snippet"] == out.partition("): ")[2].strip()
+
+
+def test_a_reranker_that_is_not_there_is_one_line_and_recall_goes_on() -> None:
+    models = {"EMBEDDING_MODEL": "none", "RERANKER_MODEL": "./nowhere"}
+    assert "RERANKER_MODEL ./nowhere" in bot("chat", stdin=f"{PARROT}\n", **models).remark
+    for command in ("search", "context"):
+        ended = bot(command, "1", "parrot", **models)
+        assert PARROT in ended.out
+        assert "RERANKER_MODEL ./nowhere" in ended.remark
+
+
 def test_without_an_embedding_model_keyword_search_serves() -> None:
     assert bot("chat", stdin=f"{PARROT}\n", EMBEDDING_MODEL="none").status == 0
     assert PARROT in bot("search", "1", "parrot", EMBEDDING_MODEL="none").out

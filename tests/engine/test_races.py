@@ -8,11 +8,13 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from keepsake.engine import ERASE
 from keepsake.errors import FolderHeld
+from keepsake.forgetting.service import ERASE
+from keepsake.index import terms
 from keepsake.lock import FolderLock
 from keepsake.manager import HybridMemoryManager, MemoryManager
 from keepsake.models import AnswerEvent
+from keepsake.recall import question
 from keepsake.settings import Settings
 from keepsake.store import jobs
 from tests.engine.tools import Counting
@@ -35,6 +37,17 @@ async def test_an_answer_that_ends_after_the_erasure_is_not_kept(settings: Setti
         assert (stats["total_messages"], stats["total_sessions"]) == (0, 0)
         held = (await memory.engine()).storage.database
         assert await held.read(lambda c: c.execute("SELECT count(*) FROM users").fetchone()) == (0,)
+
+
+async def test_no_cache_of_words_or_names_keeps_those_of_an_erased_person(settings: Settings) -> None:
+    async with MemoryManager(settings) as memory:
+        await memory.save_message(7, "user", "my secret is a zebra", sender="Aurora Lindqvist")
+        await memory.search_memory(7, "what did Aurora say?")
+        assert terms._word.cache_info().currsize > 0
+        assert question._terms_of_name.cache_info().currsize > 0
+        await erase(memory, 7)
+        assert terms._word.cache_info().currsize == 0
+        assert question._terms_of_name.cache_info().currsize == 0
 
 
 async def test_no_work_begins_for_somebody_who_is_being_erased(settings: Settings) -> None:
@@ -86,7 +99,7 @@ class Late(Counting):
 async def test_a_late_embedding_model_is_not_waited_for(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("keepsake.recall.search.PATIENCE_SECONDS", 0.1)
+    monkeypatch.setattr("keepsake.recall.by_meaning.PATIENCE_SECONDS", 0.1)
     async with HybridMemoryManager(settings, embedder=Late("late")) as memory:
         said = await memory.save_message(7, "user", "The ferry leaves at seven")
         found = await memory.search_memory(7, "when does the ferry leave?")
@@ -113,7 +126,7 @@ class Slow(Counting):
 async def test_the_vectors_of_what_was_just_said_are_not_waited_for(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("keepsake.recall.search.PATIENCE_SECONDS", 0.3)
+    monkeypatch.setattr("keepsake.recall.by_meaning.PATIENCE_SECONDS", 0.3)
     embedder = Slow("slow")
     async with HybridMemoryManager(settings, embedder=embedder) as memory:
         long = "The ferry leaves at seven. " + "I wait and wait. " * 50

@@ -10,8 +10,8 @@ from uuid import uuid4
 import numpy as np
 
 from keepsake.clock import to_micros
-from keepsake.models import AnswerEvent, FactDraft
-from keepsake.store import embeddings, events, facts, inbox, jobs, messages, outbox, users
+from keepsake.models import AnswerEvent, FactDraft, Spent
+from keepsake.store import embeddings, events, facts, inbox, jobs, messages, outbox, usage, users
 from keepsake.store.inbox import Arrived
 from keepsake.store.outbox import Address
 
@@ -21,7 +21,7 @@ GAP = 30 * 60 * 1_000_000
 
 
 def fill(connection: sqlite3.Connection, user_id: int, texts: Sequence[str]) -> None:
-    """Messages with keywords, vectors and keys, a fact, an event, a summary, a job and Telegram mail of a person."""
+    """Messages with keywords, vectors and keys, a fact, an event, tokens, a summary, a job and Telegram mail."""
     now = to_micros(NOW)
     users.ensure(connection, user_id, now)
     for text in texts:
@@ -39,6 +39,7 @@ def fill(connection: sqlite3.Connection, user_id: int, texts: Sequence[str]) -> 
     facts.insert(connection, user_id, draft, now)
     embeddings.queue(connection, user_id, "message", message.id)
     events.insert(connection, AnswerEvent(user_id, message.id, None, "model", 12), now)
+    usage.add(connection, user_id, NOW.date(), Spent("model", 12, 3))
     jobs.enqueue(connection, "embed", str(user_id), now, user_id=user_id)
     update = user_id * 10_000 + message.id
     inbox.put(connection, [Arrived(update, user_id, None, user_id, f'{{"text": "{texts[-1]}"}}')], now)

@@ -108,3 +108,75 @@ def test_a_damaged_key_is_an_error_and_not_replaced(folder: Path) -> None:
 def test_an_empty_folder_is_a_whole_chain(folder: Path) -> None:
     assert Ledger(folder).check() == []
     assert list(folder.iterdir()) == [], "checking makes nothing"
+
+
+def test_a_cut_off_end_is_seen_by_who_remembers_it(folder: Path) -> None:
+    ledger = three_lines(folder)
+    end = ledger.end()
+    assert end is not None
+    assert ledger.check(end) == []
+    lines = ledger.path.read_text().splitlines(keepends=True)
+    ledger.path.write_text("".join(lines[:2]))
+    assert ledger.check() == []
+    assert ledger.check(end) == ["line 3, which memory.db knows of, is gone: the end was cut off"]
+    ledger.append(USER, "another", {}, {}, NOW)
+    assert not ledger.knows(end), "another line in its place is not that line"
+
+
+def test_a_key_that_others_can_read_is_told(folder: Path) -> None:
+    ledger = three_lines(folder)
+    (folder / "erasures.key").chmod(0o644)
+    assert ledger.check() == ["erasures.key can be read by others"]
+    assert ledger.close_key()
+    assert ledger.check() == []
+    assert not ledger.close_key()
+
+
+def test_holds_and_their_ends_stand_in_the_chain_and_name_nobody(folder: Path) -> None:
+    ledger = three_lines(folder)
+    assert ledger.held(USER) is None
+    ledger.hold(USER, "court order 17", NOW)
+    assert ledger.held(USER) == "court order 17"
+    assert ledger.held(USER + 1) is None
+    ledger.append(USER + 1, "run-9", {}, {}, NOW)
+    assert ledger.held(USER) == "court order 17"
+    ledger.release(USER, "the case is closed", NOW)
+    assert ledger.held(USER) is None
+    assert ledger.check() == []
+    assert str(USER) not in ledger.path.read_text()
+    found = ledger.find(USER)
+    assert found is not None
+    assert found.seq == 1, "a hold is no erasure"
+
+
+def test_who_was_erased_after_a_line(folder: Path) -> None:
+    ledger = three_lines(folder)
+    ledger.hold(USER + 7, "court", NOW)
+    assert ledger.erased_after(1) == {ledger.subject(USER + 1), ledger.subject(USER + 2)}
+    assert ledger.erased_after(4) == set()
+
+
+def test_a_receipt_is_genuine_as_it_was_given_and_in_no_other_form(folder: Path) -> None:
+    ledger = three_lines(folder)
+    ledger.hold(USER, "court", NOW)
+    second = ledger.find(USER + 1)
+    assert second is not None
+    receipt = json.loads(json.dumps(second.as_dict()))
+    assert ledger.fault_of(receipt) is None
+    for name in receipt:
+        changed = {**receipt, name: 9 if isinstance(receipt[name], int) else "x"}
+        assert ledger.fault_of(changed) is not None, name
+        assert ledger.fault_of({key: value for key, value in receipt.items() if key != name}) is not None
+    odds: list[object] = [
+        None,
+        [],
+        3,
+        {},
+        {**receipt, "more": 1},
+        {**receipt, "seq": 4},
+        {**receipt, "seq": True},
+    ]
+    for odd in odds:
+        assert ledger.fault_of(odd) is not None, odd
+    ledger.path.write_text(ledger.path.read_text().replace('"messages":1', '"messages":2'))
+    assert "damaged" in str(ledger.fault_of(receipt))

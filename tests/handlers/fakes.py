@@ -13,8 +13,9 @@ from bot_models.user_state import StateManager, UserState
 from keepsake.access import Access
 from keepsake.assistant import Assistant, Button, Said
 from keepsake.errors import ContextTooLong
-from keepsake.llm.client import Turn
-from keepsake.models import AnswerEvent, Fact, ItemKind, Message
+from keepsake.forgetting.service import Pause
+from keepsake.llm.client import Remake, Turn
+from keepsake.models import AnswerEvent, Fact, ItemKind, Message, Reason, Spent
 from keepsake.prompt.request import Budget, fit_message
 from keepsake.settings import load_settings
 from keepsake.store.storage import Also
@@ -31,18 +32,33 @@ class FakeRecalled:
     budget: ClassVar[Budget] = Budget(4000)
 
 
+class FakeAccount:
+    """Has tokens without end: fake models charge nothing."""
+
+    async def check(self) -> None:
+        return None
+
+    async def charge(self, spent: Spent) -> None:
+        raise AssertionError("a fake model charges nothing")
+
+
 class FakeMemory:
     """Keeps messages in a list. What is found shares a word with the question."""
 
     def __init__(self) -> None:
         self.messages: list[Message] = []
         self.known_facts: list[Fact] = []
+        self.reasons: list[Reason] | None = None
         self.answers: list[AnswerEvent] = []
         self.languages: dict[int, str] = {}
         self.the_owner: int | None = None
         self.loads: list[int] = []
         self.flushed = 0
+        self.pauses: list[Pause] = []
+        self.erasures: list[tuple[int, dict[str, object] | None]] = []
         self.floor = 0.0
+        self.tokens_estimated = 0
+        self.daily_tokens = 0
         self.failure: Exception | None = None
         self.refusals: list[tuple[str, int | None, int]] = []
 
@@ -117,14 +133,18 @@ class FakeMemory:
         )
         return FakeRecalled(block, memories, fit_message(FakeRecalled.budget, query))
 
-    async def too_long(self, model: str, refusal: ContextTooLong, requested: int) -> None:
-        self.refusals.append((model, refusal.limit, requested))
+    async def too_long(self, refusal: ContextTooLong, requested: int) -> None:
+        self.refusals.append((refusal.model, refusal.limit, requested))
 
     async def find(
         self, user_id: int | str, query: str, limit: int = 5, *, before: int | None = None
     ) -> list[tuple[Message, float]]:
         held = [message for message in self._of(user_id) if before is None or message.id < before]
         return [found for found in self._found(held, query) if found[1] >= self.floor][:limit]
+
+    async def get_messages(self, user_id: int | str, ids: Sequence[int]) -> list[Message]:
+        held = {message.id: message for message in self._of(user_id)}
+        return [held[one] for one in ids if one in held]
 
     async def get_memory_stats(self, user_id: int | str) -> dict[str, Any]:
         return {
@@ -134,14 +154,28 @@ class FakeMemory:
             "hybrid_mode": True,
             "vector_documents": len(self._of(user_id)),
             "vector_model": "tiny",
+            "tokens_today": 14,
+            "tokens_this_month": 140,
+            "tokens_estimated": self.tokens_estimated,
+            "daily_tokens": self.daily_tokens,
         }
 
     async def get_totals(self) -> dict[str, int]:
         people = {message.user_id for message in self.messages}
-        return {"users": len(people), "messages": len(self.messages), "facts": len(self.known_facts)}
+        held = {"users": len(people), "messages": len(self.messages), "facts": len(self.known_facts)}
+        return {**held, "tokens_today": 1400, "tokens_this_month": 14_000}
+
+    def account(self, user_id: int | str) -> FakeAccount:
+        return FakeAccount()
 
     async def get_facts(self, user_id: int | str) -> list[Fact]:
         return self.known_facts
+
+    async def remember(self, user_id: int | str, text: str) -> Fact | None:
+        raise NotImplementedError("the real memory is asked for this")
+
+    async def why(self, user_id: int | str) -> list[Reason] | None:
+        return self.reasons
 
     async def record_answer(self, event: AnswerEvent) -> None:
         self.answers.append(event)
@@ -157,6 +191,18 @@ class FakeMemory:
 
     async def set_owner(self, user_id: int | str) -> None:
         self.the_owner = int(user_id)
+
+    def while_erasing(self, pause: Pause) -> None:
+        self.pauses.append(pause)
+
+    async def begin_erasure(self, user_id: int | str, told: dict[str, object] | None = None) -> int | None:
+        self._fail()
+        self.erasures.append((int(user_id), told))
+        self.messages = [message for message in self.messages if message.user_id != int(user_id)]
+        return len(self.erasures)
+
+    async def erased(self, erasure: int) -> dict[str, object]:
+        return {"seq": erasure, "sha256": "ab12", "left": 0}
 
     async def flush(self) -> None:
         self.flushed += 1
@@ -183,6 +229,7 @@ class FakeUsage:
 class FakeAnswer:
     pieces: Iterable[str | Exception]
     text: str = ""
+    model: str = "fake-1"
     usage: FakeUsage = field(default_factory=FakeUsage)
 
     async def __aiter__(self) -> AsyncIterator[str]:
@@ -202,7 +249,7 @@ class FakeModel:
         self.requests: list[Sequence[Turn]] = []
         self._answers = deque(answers)
 
-    def stream(self, turns: Sequence[Turn]) -> FakeAnswer:
+    def stream(self, turns: Sequence[Turn], *, remake: Remake | None = None) -> FakeAnswer:
         self.requests.append(turns)
         return FakeAnswer(self._answers.popleft() if self._answers else ["echo: ", turns[-1].content])
 
@@ -211,6 +258,7 @@ class RecordingChat:
     """Keeps what it was told to show."""
 
     kind: Literal["telegram", "terminal"]
+    receipt_to: dict[str, object] | None = None
 
     def __init__(self, user_id: int = 7, kind: Literal["telegram", "terminal"] = "telegram") -> None:
         self.user_id = user_id
@@ -220,10 +268,19 @@ class RecordingChat:
         self.shown: list[str] = []
         self.notes: list[str] = []
         self.buttons: list[Button] = []
+        self.bold: list[str] = []
         self.typed = 0
 
-    async def send(self, text: str, buttons: Sequence[Button] = ()) -> None:
+    async def send(
+        self,
+        text: str,
+        buttons: Sequence[Button] = (),
+        *,
+        bold: Sequence[tuple[int, int]] = (),
+        in_place: bool = False,
+    ) -> None:
         self.shown.append(text)
+        self.bold += [text[at:end] for at, end in bold]
         self.buttons.extend(buttons)
 
     async def note(self, text: str) -> None:

@@ -86,7 +86,7 @@ async def test_the_users_message_is_durable_before_the_model_is_asked() -> None:
     memory, chat = FakeMemory(), RecordingChat()
 
     class Looking(FakeModel):
-        def stream(self, turns):  # type: ignore[no-untyped-def]
+        def stream(self, turns, *, remake=None):  # type: ignore[no-untyped-def]
             assert said(memory) == [("user", "hello")]
             return super().stream(turns)
 
@@ -143,7 +143,7 @@ async def test_a_stopped_answer_is_kept_as_far_as_it_came() -> None:
     memory, chat = FakeMemory(), RecordingChat()
 
     class Hanging(FakeModel):
-        def stream(self, turns):  # type: ignore[no-untyped-def]
+        def stream(self, turns, *, remake=None):  # type: ignore[no-untyped-def]
             answer = super().stream(turns)
             whole = answer.__aiter__
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -7,10 +8,9 @@ import pytest
 from handlers import COMMANDS, press, receive, turn_away
 from handlers.dispatch import parse_command
 from handlers.facts import SHOWN
-from handlers.search import snippet
 from keepsake.assistant import Said
 from keepsake.locales import translate
-from keepsake.models import Category, Fact
+from keepsake.models import Category, Fact, Reason
 from tests.handlers.fakes import FakeMemory, FakeModel, RecordingChat, an_assistant
 
 DAY = datetime(2026, 3, 11, tzinfo=UTC)
@@ -94,8 +94,18 @@ async def test_stats_counts_what_is_remembered() -> None:
     memory = FakeMemory()
     await memory.save_message(7, "user", "hi")
     assert await shown("/stats", memory) == (
-        "What is remembered:\n• 1 message\n• 1 conversation\n• 0 facts\n• 1 vector (tiny)"
+        "What is remembered:\n• 1 message\n• 1 conversation\n• 0 facts\n• 1 vector (tiny)\n"
+        "• language model: 14 tokens today, 140 this month (UTC)"
     )
+
+
+async def test_stats_says_what_is_an_estimate_and_what_the_limit_is() -> None:
+    memory = FakeMemory()
+    memory.tokens_estimated, memory.daily_tokens = 20, 5000
+    assert (await shown("/stats", memory)).splitlines()[-2:] == [
+        "• of this month’s tokens 20 are an estimate: the endpoint does not count them",
+        "• at most 5,000 tokens a day",
+    ]
 
 
 async def test_stats_shows_an_admin_the_whole_bots_counts() -> None:
@@ -106,6 +116,7 @@ async def test_stats_shows_an_admin_the_whole_bots_counts() -> None:
         chat = RecordingChat(person)
         await receive(app, chat, "/stats")
         assert ("the whole bot: 1 person, 1 message, 0 facts" in chat.shown[-1]) is sees
+        assert ("the whole bot: 1,400 tokens today, 14,000 this month" in chat.shown[-1]) is sees
 
 
 async def test_context_shows_the_block_for_the_last_message() -> None:
@@ -137,19 +148,13 @@ async def test_search_lists_date_speaker_and_beginning() -> None:
 
 async def test_the_floor_and_the_limit_of_a_search() -> None:
     memory = FakeMemory()
-    for _ in range(8):
+    for _ in range(60):
         await memory.save_message(7, "user", "tea")
-    assert len((await shown("/search tea", memory)).splitlines()) == 6
+    assert (await shown("/search tea", memory)).startswith("What I found, 1 to 5 of 50:\n")
     memory.floor = 0.95
     app, chat = an_assistant(memory, FakeModel()), RecordingChat()
     await receive(app, chat, "/search tea")
     assert chat.shown == [translate("en", "search-nothing")]
-
-
-def test_a_snippet_is_one_line_cut_at_a_word_where_there_is_one() -> None:
-    assert snippet("a\n b") == "a b"
-    assert snippet("one two three", 10) == "one two…"
-    assert snippet("字" * 20, 10) == "字" * 10 + "…"
 
 
 async def test_facts_stand_under_their_category() -> None:
@@ -164,12 +169,54 @@ async def test_facts_stand_under_their_category() -> None:
     )
 
 
-async def test_a_long_list_of_facts_says_how_many_more_there_are() -> None:
+async def test_many_facts_are_shown_by_pages() -> None:
+    memory, chat = FakeMemory(), RecordingChat()
+    memory.known_facts = [a_fact(number, f"Fact {number}.") for number in range(2 * SHOWN + 1)]
+    app = an_assistant(memory, FakeModel())
+    await receive(app, chat, "/facts")
+    assert [(button.label, button.data) for button in chat.buttons] == [("Page 2 of 3", "facts:2")]
+    await press(app, chat, "facts:2")
+    assert [button.data for button in chat.buttons[1:]] == ["facts:1", "facts:3"]
+    await receive(app, chat, "/facts 99")
+    seen = [number for number in range(2 * SHOWN + 1) if f"• Fact {number}. " in "\n".join(chat.shown)]
+    assert seen == list(range(2 * SHOWN + 1))
+    assert "Fact 0." in await shown("/facts nonsense", memory)
+
+
+async def test_facts_of_a_category_stand_together_over_all_pages() -> None:
     memory = FakeMemory()
-    memory.known_facts = [a_fact(number, f"Fact {number}") for number in range(SHOWN + 2)]
-    memory.languages[7] = "ru"
-    text = await shown("/facts", memory)
-    assert text.endswith("… и ещё 2 факта.")
+    memory.known_facts = [
+        a_fact(n, f"Fact {n}.", "technical" if n % 2 else "personal") for n in range(2 * SHOWN)
+    ]
+    pages = [await shown(f"/facts {page}", memory) for page in (1, 2)]
+    assert ["[personal]" in page for page in pages] == [True, False]
+    assert ["[technical]" in page for page in pages] == [False, True]
+
+
+async def test_why_shows_score_confidence_date_and_source() -> None:
+    memory = FakeMemory()
+    said = await memory.save_message(7, "user", "I live in Angarsk now")
+    fact = a_fact(1, "Lives in Angarsk")
+    memory.reasons = [
+        Reason(0.831, fact, (said,)),
+        Reason(0.5, None, (said,)),
+        Reason(0.4, replace(fact, origin="by_hand"), ()),
+    ]
+    assert await shown("/why", memory) == (
+        "What my last answer was given from memory, with how well each fits:\n"
+        "[0.83] Lives in Angarsk (confidence 0.92, updated 2026-03-11)\n"
+        "    • 2026-03-01, you: I live in Angarsk now\n"
+        "[0.50] • 2026-03-01, you: I live in Angarsk now\n"
+        "[0.40] Lives in Angarsk (confidence 0.92, updated 2026-03-11)\n"
+        "    • you asked me to remember it\n" + translate("en", "why-confidence")
+    )
+
+
+async def test_why_without_an_answer_or_without_memories() -> None:
+    memory = FakeMemory()
+    assert await shown("/why", memory) == translate("en", "why-no-answer")
+    memory.reasons = []
+    assert await shown("/why", memory) == translate("en", "why-nothing")
 
 
 async def test_the_language_is_offered_chosen_and_kept() -> None:

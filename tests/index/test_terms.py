@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepsake.index.terms import MAX_TERM, MAX_TERMS, analyse
+from keepsake.index.terms import MAX_TERM, MAX_TERMS, analyse, places
 
 ALLOWED = set("_.-:@")
 
@@ -92,3 +92,17 @@ def test_a_very_long_text_has_bounded_terms() -> None:
 
 def test_only_punctuation_has_no_terms() -> None:
     assert analyse("… !? \0 \u200f") == []
+
+
+def test_terms_have_their_places() -> None:
+    text = "Мои коты in data_loader.py, 我养猫"
+    found = [(text[at:end], terms) for at, end, terms in places(text)]
+    assert ("коты", ("кот",)) in found
+    assert next(terms for word, terms in found if word == "data_loader.py")[0] == "data_loader.py"
+    assert [word for word, _ in found[-5:]] == ["我", "我养", "养", "养猫", "猫"]
+
+
+@given(st.text(alphabet=st.sampled_from("aé я養猫。.,_-'3 \n"), max_size=40))
+def test_the_terms_of_all_places_are_those_of_the_text(text: str) -> None:
+    text = unicodedata.normalize("NFKC", text)
+    assert set(analyse(text)) <= {term for _, _, terms in places(text) for term in terms}

@@ -271,7 +271,7 @@ async def test_a_parameter_that_the_endpoint_does_not_know_is_left_out(refused: 
 async def test_structured_sends_the_schema(server: ModelServer) -> None:
     server.script({"do": "json", "value": {"facts": ["a"]}})
     async with model_at(server.url) as model:
-        assert await model.structured(TURNS, SCHEMA, name="facts", parse=facts) == ["a"]
+        assert (await model.formed(TURNS, SCHEMA, name="facts", parse=facts)).value == ["a"]
     form = server.requests[0]["response_format"]
     assert form["json_schema"] == {"name": "facts", "strict": True, "schema": SCHEMA}
     assert server.requests[0]["temperature"] == 0
@@ -291,7 +291,7 @@ async def test_falls_back_where_a_form_is_refused_and_remembers_it(
     with ModelServer(refuses=refuses, refuse_status=status, facts=lambda body: {"facts": ["a"]}) as server:
         async with model_at(server.url) as model:
             for _ in range(2):
-                assert await model.structured(TURNS, SCHEMA, name="facts", parse=facts) == ["a"]
+                assert (await model.formed(TURNS, SCHEMA, name="facts", parse=facts)).value == ["a"]
         asked = [body.get("response_format", {}).get("type") for body in server.requests]
         assert asked == modes
         # A server that is not given the schema reads it.
@@ -302,8 +302,8 @@ async def test_a_refusal_that_no_form_helps_does_not_change_the_form(server: Mod
     server.script(*[{"do": "status", "status": 400, "message": "not today"}] * 3)
     async with model_at(server.url) as model:
         with pytest.raises(ModelUnavailable, match="refuses the request"):
-            await model.structured(TURNS, SCHEMA, name="facts", parse=facts)
-        await model.structured(TURNS, SCHEMA, name="facts", parse=facts)
+            await model.formed(TURNS, SCHEMA, name="facts", parse=facts)
+        await model.formed(TURNS, SCHEMA, name="facts", parse=facts)
     assert server.requests[-1]["response_format"]["type"] == "json_schema"
 
 
@@ -311,7 +311,7 @@ async def test_a_request_that_is_too_long_is_not_tried_in_other_forms(server: Mo
     server.script({"do": "status", "status": 400, "message": "context length exceeded"})
     async with model_at(server.url) as model:
         with pytest.raises(ContextTooLong, match="CONTEXT_TOKENS"):
-            await model.structured(TURNS, SCHEMA, name="facts", parse=facts)
+            await model.formed(TURNS, SCHEMA, name="facts", parse=facts)
     assert len(server.requests) == 1
 
 
@@ -326,7 +326,7 @@ async def test_a_request_that_is_too_long_is_not_tried_in_other_forms(server: Mo
 async def test_reads_json_out_of_prose(server: ModelServer, text: str) -> None:
     server.script({"do": "text", "text": text})
     async with model_at(server.url) as model:
-        assert await model.structured(TURNS, SCHEMA, name="facts", parse=facts) == ["a"]
+        assert (await model.formed(TURNS, SCHEMA, name="facts", parse=facts)).value == ["a"]
     assert len(server.requests) == 1
 
 
@@ -334,7 +334,7 @@ async def test_reads_json_out_of_prose(server: ModelServer, text: str) -> None:
 async def test_what_is_not_of_the_form_is_asked_for_once_more(server: ModelServer, bad: str) -> None:
     server.script({"do": "text", "text": bad}, {"do": "json", "value": {"facts": ["a"]}})
     async with model_at(server.url) as model:
-        assert await model.structured(TURNS, SCHEMA, name="facts", parse=facts) == ["a"]
+        assert (await model.formed(TURNS, SCHEMA, name="facts", parse=facts)).value == ["a"]
     assert len(server.requests) == 2
     assert server.requests[0]["messages"] != server.requests[1]["messages"]
 
@@ -347,7 +347,7 @@ async def test_twice_not_of_the_form_is_an_error_without_contents(
     server.script(bad, bad)
     async with model_at(server.url) as model:
         with pytest.raises(ModelAnswerInvalid) as failure:
-            await model.structured(TURNS, SCHEMA, name="facts", parse=facts)
+            await model.formed(TURNS, SCHEMA, name="facts", parse=facts)
     assert len(server.requests) == 2
     assert SECRET not in str(failure.value) + caplog.text
 

@@ -49,7 +49,7 @@ async def test_streams_an_answer_from_memory(model: ChatModel) -> None:
 
 async def test_keeps_to_a_strict_schema(model: ChatModel) -> None:
     turns = [Turn("user", "Note one fact: I live in Angarsk. Answer as JSON.")]
-    value = await model.structured(turns, EXTRACTION_SCHEMA, name="facts", parse=dict)
+    value = (await model.formed(turns, EXTRACTION_SCHEMA, name="facts", parse=dict)).value
     assert set(value) == {"facts"}
     required = EXTRACTION_SCHEMA["properties"]["facts"]["items"]["required"]
     assert all(set(fact) == set(required) for fact in value["facts"])
@@ -65,7 +65,7 @@ async def test_what_it_extracts_is_grounded(model: ChatModel) -> None:
 async def test_a_chat_begins_while_an_extraction_runs(model: ChatModel) -> None:
     await model.warm_up()
     long = asyncio.create_task(
-        model.structured(
+        model.formed(
             [Turn("user", "Write twenty facts about the sea as JSON.")],
             {
                 "type": "object",

@@ -46,7 +46,7 @@ async def test_is_driven_over_http(url: str) -> None:
     answer = model.stream([Turn("user", "hello")])
     assert [piece async for piece in answer] == ["A ", "B"]
     # The other one still waits for what it is meant for.
-    assert await model.structured([Turn("user", "x")], {}, name="x", parse=dict) == {}
+    assert (await model.formed([Turn("user", "x")], {}, name="x", parse=dict)).value == {}
     await model.close()
     assert [body["messages"][0]["content"] for body in call(f"{root}/_requests")] == ["hello", "x"]
 

@@ -11,7 +11,7 @@ from keepsake.llm.prompts import ANSWER_PROMPT, EXTRACTION_PROMPT, PROMPT_DIR, l
 
 # A text that changes under its old name would make facts lie about where they come from: write a new version.
 HASHES = {
-    "answer.v1": "f570bce845fe2309",
+    "answer.v2": "66d025b38c9bc432",
     "extraction.v1": "6d2202f5958018c3",
     "extraction-brief.v1": "2f33d9de9ca00947",
     "summary.v1": "ad9acd3495301aff",

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import pytest
 
 from keepsake.errors import ModelAnswerInvalid, ModelUnavailable
-from keepsake.llm.client import Turn
+from keepsake.llm.client import Formed, Turn
 from keepsake.llm.form import JsonSchema
 from keepsake.locales import translate
 from keepsake.models import Message
@@ -34,20 +34,20 @@ GOOD = "The user flies to Irkutsk on 12 May with 2 cats for 45 500 rubles; the d
 class Scripted:
     """Answers with the queued texts, each as the form has it, and keeps the requests."""
 
-    name = "scripted-1"
+    names = ("scripted-1",)
 
     def __init__(self, *answers: str | Exception) -> None:
         self.answers = list(answers)
         self.requests: list[Sequence[Turn]] = []
 
-    async def structured(
+    async def formed(
         self, turns: Sequence[Turn], schema: JsonSchema, *, name: str, parse: Callable[[dict[str, Any]], T]
-    ) -> T:
+    ) -> Formed[T]:
         self.requests.append(turns)
         answer = self.answers.pop(0)
         if isinstance(answer, Exception):
             raise answer
-        return parse({"summary": answer})
+        return Formed(parse({"summary": answer}), self.names[0])
 
 
 async def made(

@@ -147,7 +147,7 @@ def test_a_request_that_is_too_long_is_made_again_and_nobody_notices(monkeypatch
     with ModelServer(most_words=420) as server:
         for name, value in {
             "OPENAI_BASE_URL": server.url, "OPENAI_MODEL": MODEL, "ANSWER_TOKENS": "16", "EMBEDDING_MODEL": "none",
-            "FACT_EXTRACTION_EVERY": "1000",
+            "FACT_EXTRACTION_EVERY": "1000", "LONG_MESSAGE": "5000",
         }.items():  # fmt: skip
             monkeypatch.setenv(name, value)
         lines = [f"{number} " + "the ferry leaves the harbour at seven " * 8 for number in range(6)]
@@ -169,7 +169,7 @@ async def test_an_extraction_that_was_too_long_is_made_again_with_less(
 ) -> None:
     server.script({"do": "status", "status": 400, "code": "context_length_exceeded", "for": "structured"})
     clock = Ticking()
-    settings = long_settings.model_copy(update={"fact_extraction_every": 5})
+    settings = long_settings.model_copy(update={"fact_extraction_every": 5, "long_message": 5000})
     async with MemoryManager(settings, clock=clock) as memory:
         for number in range(12):
             role = "assistant" if number % 2 else "user"

@@ -137,7 +137,7 @@ async def test_what_was_learned_outlives_the_process(data_dir: Path) -> None:
         assert (first.tokens, first.measure) == (4000, Measure())
         event = AnswerEvent(7, asked.id, None, NEW.name, 5, prompt_tokens=2000, counted_tokens=1000)
         await memory.record_answer(event)
-        await memory.too_long(NEW.name, ContextTooLong("too long"), 3000)
+        await memory.too_long(ContextTooLong("too long", model=NEW.name), 3000)
     async with MemoryManager(settings) as memory:
         budget = (await memory.recall(7, "hello?", model=NEW.name)).budget
         assert budget.tokens == 1500

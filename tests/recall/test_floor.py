@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from keepsake.recall.floor import RELATIVE, SAME_MEANING, above
 from keepsake.recall.question import Question, understand
+from keepsake.recall.ranking import CosineScale
 
+SCALE = CosineScale(nothing=0.2, match=0.7)
 PLAIN = understand(Question(7, "which flowers grow in my little garden?"), [])
 LOOK_UP = understand(Question(7, "zebra"), [])
 
 
 def test_what_is_under_the_floor_is_not_shown() -> None:
-    assert above(0.3, [(1, 0.35), (2, 0.29)], PLAIN, {}, {}) == [(1, 0.35)]
-    assert above(0.3, [(1, 0.2)], PLAIN, {}, {}) == []
-    assert above(0.3, [], PLAIN, {}, {}) == []
+    assert above(0.3, [(1, 0.35), (2, 0.29)], PLAIN, {}, {}, SCALE) == [(1, 0.35)]
+    assert above(0.3, [(1, 0.2)], PLAIN, {}, {}, SCALE) == []
+    assert above(0.3, [], PLAIN, {}, {}, SCALE) == []
 
 
 def test_far_behind_the_best_is_not_shown() -> None:
-    assert above(0.1, [(1, 0.9), (2, 0.9 * RELATIVE), (3, 0.5)], PLAIN, {}, {}) == [
+    assert above(0.1, [(1, 0.9), (2, 0.9 * RELATIVE), (3, 0.5)], PLAIN, {}, {}, SCALE) == [
         (1, 0.9),
         (2, 0.9 * RELATIVE),
     ]
@@ -24,9 +26,10 @@ def test_far_behind_the_best_is_not_shown() -> None:
 
 def test_a_look_up_shows_what_holds_the_word_or_means_it() -> None:
     ranked = [(1, 0.4), (2, 0.4), (3, 0.4)]
-    assert above(0.3, ranked, LOOK_UP, {1: 0.5}, {2: SAME_MEANING, 3: 0.5}) == [(1, 0.4), (2, 0.4)]
+    same = 0.2 + SAME_MEANING * 0.5
+    assert above(0.3, ranked, LOOK_UP, {1: 0.5}, {2: same, 3: same - 0.01}, SCALE) == [(1, 0.4), (2, 0.4)]
 
 
 def test_a_vague_question_with_turns_before_it_is_no_look_up() -> None:
     vague = understand(Question(7, "which town?", ["I moved last year"]), [])
-    assert above(0.3, [(1, 0.4)], vague, {}, {}) == [(1, 0.4)]
+    assert above(0.3, [(1, 0.4)], vague, {}, {}, SCALE) == [(1, 0.4)]

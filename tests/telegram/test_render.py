@@ -55,6 +55,14 @@ def test_plain_text_is_left_as_it_is() -> None:
     assert all(utf16(part.text) <= LONGEST and not part.entities for part in parts)
 
 
+def test_what_stands_out_in_plain_text_is_bold_also_behind_emoji_and_in_a_later_message() -> None:
+    (part,) = plain_parts("😀 *tea* 茶 <b>", [(3, 6), (8, 9)])
+    assert part.text == "😀 *tea* 茶 <b>"
+    assert formats(part) == [("bold", "tea"), ("bold", "茶")]
+    parts = plain_parts("😀\n" * 3000 + "tea", [(6000, 6003)])
+    assert [formats(part) for part in parts] == [[]] * (len(parts) - 1) + [[("bold", "tea")]]
+
+
 def taken(markdown: str) -> list[Part]:
     """The parts, each of them looked at as Telegram would."""
     parts = markdown_parts(markdown)

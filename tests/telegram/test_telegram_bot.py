@@ -24,7 +24,19 @@ async def test_a_message_is_answered_and_kept(server: TelegramServer, memory: Me
         (reply,) = await off_loop(server.wait_for_messages, ANN, 1)
     assert reply["text"] == "echo: hello"
     assert [message.content for message in await kept(memory)] == ["hello", "echo: hello"]
-    assert (ANN, "typing") in server.state.actions
+
+
+async def test_typing_is_shown_until_the_answer_is_there(
+    server: TelegramServer, memory: MemoryManager
+) -> None:
+    model = Gated("hello")
+    async with listening(await assistant(server, memory, model)):
+        server.push_text(ANN, "hello")
+        await off_loop(server.wait_for_call, "sendChatAction")
+        assert server.state.actions == [(ANN, "typing")]
+        assert server.messages(ANN) == []
+        model.gate.set()
+        await off_loop(server.wait_for_messages, ANN, 1)
 
 
 async def test_the_menu_is_set_in_every_language(server: TelegramServer, memory: MemoryManager) -> None:

@@ -35,7 +35,7 @@ class Growing(FakeModel):
         super().__init__()
         self.seconds = seconds
 
-    def stream(self, turns: Any) -> FakeAnswer:
+    def stream(self, turns: Any, *, remake: Any = None) -> FakeAnswer:
         return GrowingAnswer(["**One**", " two", " three", " four"], seconds=self.seconds)
 
 

@@ -69,7 +69,7 @@ class Gated(FakeModel):
         self.gate = asyncio.Event()
         self.reached = asyncio.Event()
 
-    def stream(self, turns: Any) -> FakeAnswer:
+    def stream(self, turns: Any, *, remake: Any = None) -> FakeAnswer:
         answer = super().stream(turns)
         return HeldAnswer(self, answer) if turns[-1].content == self.held else answer
 
@@ -77,10 +77,10 @@ class Gated(FakeModel):
 class HeldAnswer(FakeAnswer):
     def __init__(self, model: Gated, answer: FakeAnswer) -> None:
         super().__init__(answer.pieces)
-        self.model = model
+        self.gated = model
 
     async def __aiter__(self) -> AsyncIterator[str]:
-        self.model.reached.set()
-        await self.model.gate.wait()
+        self.gated.reached.set()
+        await self.gated.gate.wait()
         async for piece in super().__aiter__():
             yield piece

@@ -149,7 +149,11 @@ class _Request(BaseHTTPRequestHandler):
     server: _Http
 
     def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        size = int(self.headers.get("Content-Length", 0))
+        body = self.rfile.read(size)
+        if len(body) < size:  # whoever asked was killed in the middle of it
+            self.close_connection = True
+            return
         fault, answer, status = SOUND, {}, 200
         try:
             method, parameters = self._asked(body)

@@ -22,7 +22,7 @@ class Endless(FakeAnswer):
 
 
 class Telling(FakeModel):
-    def stream(self, turns: Any) -> FakeAnswer:
+    def stream(self, turns: Any, *, remake: Any = None) -> FakeAnswer:
         answer = super().stream(turns)
         return Endless([]) if turns[-1].content == "endless" else answer
 

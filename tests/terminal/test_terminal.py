@@ -91,6 +91,22 @@ def test_a_number_presses_a_button_once_and_only_then() -> None:
     assert kept(err)[0][::2] == ["2", "2", "hm", "1"]
 
 
+def test_what_is_found_is_printed_page_by_page() -> None:
+    said = "".join(f"tea of sort {number}\n" for number in range(6)).encode()
+    out, err = piped(said + b"/search tea\n1\n2\n1\n1\nhm\n1\n")
+    pages = out[out.index("What I found") : out.index("echo: hm")].split("What I found, ")[1:]
+    first, second, third, back, again = [page.splitlines() for page in pages]
+    assert first[0] == "1 to 5 of 12:"
+    assert first[1] == "• 2026-03-01, you: tea of sort 0"
+    assert first[6:] == ["[1] Next ▶"]
+    assert second[0] == "6 to 10 of 12:"
+    assert second[6:] == ["[1] ◀ Back", "[2] Next ▶"]
+    assert third == ["11 to 12 of 12:", *third[1:3], "[1] ◀ Back"]
+    assert (back, again) == (second, first)
+    assert out.endswith("echo: hm\necho: 1\n")
+    assert kept(err)[0][12::2] == ["hm", "1"]
+
+
 def test_a_reader_that_goes_away_ends_it_and_what_was_said_is_kept() -> None:
     with start() as process:
         assert process.stdin is not None

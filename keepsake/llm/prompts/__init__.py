@@ -16,7 +16,7 @@ from typing import Literal, cast
 from keepsake.llm.client import Turn
 
 PROMPT_DIR = Path(__file__).parent
-ANSWER_PROMPT = "answer.v1"
+ANSWER_PROMPT = "answer.v2"
 EXTRACTION_PROMPT = "extraction.v1"
 BRIEF_EXTRACTION_PROMPT = "extraction-brief.v1"  # where CONTEXT_TOKENS leave little room
 SUMMARY_PROMPT = "summary.v1"

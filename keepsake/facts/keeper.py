@@ -1,0 +1,192 @@
+"""What the engine does with facts: draws them from messages, keeps what it is told to, chooses the profile."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sqlite3
+from collections.abc import Awaitable, Sequence
+from datetime import datetime
+from typing import Protocol
+
+import numpy as np
+
+from keepsake.errors import ContextTooLong, EmbeddingError, ModelAnswerInvalid
+from keepsake.facts import profile, scoring
+from keepsake.facts.asking import conversation_tokens
+from keepsake.facts.extract import Extraction, by_hand
+from keepsake.facts.reconcile import gate_of
+from keepsake.facts.scoring import Mnemosyne, TriTier
+from keepsake.facts.sensitive import holds_secret
+from keepsake.facts.settle import Proposal, expire, settle
+from keepsake.facts.signals import taken_back
+from keepsake.facts.window import fit_window
+from keepsake.index.terms import analyse
+from keepsake.index.vector_storage import VectorMemoryStorage
+from keepsake.jobs import Done
+from keepsake.models import Fact, FactDraft, ItemKind, Job, Message
+from keepsake.prompt import tokens
+from keepsake.prompt.learned import LearnedModels
+from keepsake.recall.by_meaning import PATIENCE_SECONDS
+from keepsake.recall.ranking import CosineScale
+from keepsake.settings import Settings
+from keepsake.store import facts as fact_rows
+from keepsake.store import users
+from keepsake.store.storage import SQLiteMemoryStorage
+
+log = logging.getLogger(__name__)
+
+
+class Extractor(Protocol):
+    """Draws facts from a window of messages, asking no more than `context_tokens` (keepsake.facts.extract).
+
+    Raises ModelError.
+    """
+
+    def __call__(
+        self, window: Sequence[Message], *, now: datetime, context_tokens: int
+    ) -> Awaitable[Extraction]: ...
+
+
+class Named(Protocol):
+    """Says which models may answer it."""
+
+    @property
+    def names(self) -> tuple[str, ...]: ...
+
+
+class FactKeeper:
+    """The facts of one data folder. `vectors` None: what is alike is told by words."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        storage: SQLiteMemoryStorage,
+        vectors: VectorMemoryStorage | None,
+        scale: CosineScale,
+        models: LearnedModels,
+    ) -> None:
+        self._settings = settings
+        self._storage = storage
+        self._vectors = vectors
+        self._scale = scale
+        self._models = models
+        self._gate = gate_of(vectors.embedder.name if vectors else None)
+        self._weighting = weighting_of(settings)
+
+    async def profile(self, user_id: int, query: str, now: datetime) -> list[tuple[Fact, float]]:
+        """The facts for the profile of a question with their scores, best first."""
+        known = profile.holding(await self._storage.facts(user_id), now)
+        limit = self._settings.facts_in_prompt
+        # Where all of them fit their order is all there is to find out, which is not worth an embedding.
+        near = {} if len(known) <= limit else await self._near(user_id, query, known)
+        similarity = near or scoring.by_words(known, analyse, query)
+        return profile.select(known, scoring.scores(self._weighting, known, similarity, now), limit)
+
+    async def remember(self, user_id: int, text: str) -> Fact | None:
+        """Stores what the user asks to be remembered, as a vital fact; None for a secret, which is never stored."""
+        if holds_secret(text):
+            return None
+        proposal = Proposal(by_hand(text))
+
+        def write(connection: sqlite3.Connection) -> Fact:
+            now = self._storage.now_micros()
+            users.ensure(connection, user_id, now)
+            stored = settle(connection, user_id, [proposal], now=now, made_by="hand", gate=self._gate)
+            self._storage.queue_facts(connection, user_id, stored)
+            return fact_rows.by_ids(connection, user_id, stored)[0]
+
+        return await self._storage.database.write(write)
+
+    async def extract(self, extractor: Extractor, asked: Named | None, job: Job) -> Done:
+        """The job that draws facts from the next unread messages; `extractor` asks `asked`. Raises ModelError."""
+        assert job.user_id is not None
+        user_id = job.user_id
+        size, count = self._settings.extraction_window, tokens.estimate
+        cursor = await self._storage.database.read(fact_rows.cursor, user_id)
+        found, _ = await self._storage.extraction_window(user_id, size)
+        most = (await self._models.least(asked.names if asked is not None else ())).tokens
+        room = conversation_tokens(most, count)
+        window = fit_window(found, cursor=cursor, most=size, tokens=room, count=count)
+        if not window:
+            return Done()
+        try:
+            extraction = await extractor(window, now=self._storage.now(), context_tokens=most)
+        except ContextTooLong as error:
+            await self._models.too_long(error, most)
+            raise
+        except ModelAnswerInvalid as error:
+            log.warning("extraction: %s; the same messages are looked at again with the next ones", error)
+            return Done()
+        if extraction.refused:
+            log.debug("extraction: %d facts, refused: %s", len(extraction.drafts), dict(extraction.refused))
+        proposals = await self._proposals(user_id, extraction.drafts, window)
+
+        def commit(connection: sqlite3.Connection) -> None:
+            now = self._storage.now_micros()
+            stored = settle(connection, user_id, proposals, now=now, made_by="extraction", gate=self._gate)
+            self._storage.queue_facts(connection, user_id, stored)
+            self._storage.end_extraction(connection, user_id, window[-1].id)
+
+        return Done(commit)
+
+    async def idle(self, job: Job) -> Done:
+        """The job of a quiet user: what is unread is looked at."""
+        assert job.user_id is not None
+        user_id = job.user_id
+        return Done(commit=lambda connection: self._storage.extract_what_is_left(connection, user_id))
+
+    async def expire(self, _job: Job) -> Done:
+        """The job that ends what is past its date."""
+        return Done(commit=self.expire_now)
+
+    def expire_now(self, connection: sqlite3.Connection) -> None:
+        """Ends what is past its date: a transaction."""
+        expire(connection, self._storage.now_micros())
+
+    async def _proposals(
+        self, user_id: int, drafts: Sequence[FactDraft], window: Sequence[Message]
+    ) -> list[Proposal]:
+        """The drafts with what is found out before they are settled: cosines with known facts, what is taken back."""
+        back = taken_back(window)
+        near = await self._cosines(user_id, [draft.content for draft in drafts])
+        return [
+            Proposal(draft, cosines, [one for source in draft.message_ids for one in back.get(source, ())])
+            for draft, cosines in zip(drafts, near, strict=True)
+        ]
+
+    async def _cosines(self, user_id: int, texts: Sequence[str]) -> list[dict[int, float]]:
+        nothing: list[dict[int, float]] = [{} for _ in texts]
+        if self._vectors is None or not texts:
+            return nothing
+        keys = _keys(await self._storage.facts(user_id))
+        try:
+            made = await self._vectors.embedder.embed_batch(texts)
+        except EmbeddingError:
+            return nothing
+        found = [await self._vectors.cosines(user_id, vector, keys) for vector in made]
+        return [{item: cosine for (_, item), cosine in one.items()} for one in found]
+
+    async def _near(self, user_id: int, query: str, known: Sequence[Fact]) -> dict[int, float]:
+        """Similarity of the question with facts, 0–1, by meaning; empty where that cannot be told now."""
+        if self._vectors is None or not query.strip():
+            return {}
+        try:
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                vector = await self._vectors.embed_query(query)
+        except (EmbeddingError, TimeoutError):
+            return {}
+        cosines = await self._vectors.cosines(user_id, vector, _keys(known))
+        shares = self._scale.stretch(np.array(list(cosines.values()))).tolist()
+        return {item: share for (_, item), share in zip(cosines, shares, strict=True)}
+
+
+def weighting_of(settings: Settings) -> Mnemosyne | TriTier:
+    """The weighting that the settings choose."""
+    if settings.fact_scoring == "tri_tier":
+        return TriTier(*map(float, settings.tri_tier_weights), *map(float, settings.tri_tier_half_life_days))
+    return Mnemosyne(*map(float, settings.mnemosyne_weights), *map(float, settings.mnemosyne_tau_days))
+
+
+def _keys(known: Sequence[Fact]) -> list[tuple[ItemKind, int]]:
+    return [("fact", fact.id) for fact in known]
