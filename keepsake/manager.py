@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Self
 
 from keepsake.accounts import LazyAccount, UserAccount
+from keepsake.arguments import (
+    checked_before,
+    checked_content,
+    checked_message,
+    checked_number,
+    checked_text,
+    checked_time,
+    checked_user,
+)
 from keepsake.clock import Clock, system_clock
 from keepsake.engine import Engine, Parts
 from keepsake.errors import ContextTooLong
@@ -30,13 +39,11 @@ from keepsake.prompt.context import Recalled
 from keepsake.recall.question import Question
 from keepsake.recall.rerank import Reranker
 from keepsake.settings import Settings, load_settings
-from keepsake.store.messages import NewMessage
 from keepsake.store.storage import Also
 
 if TYPE_CHECKING:
     from bot_models.user_state import StateManager, UserState
 
-_ID_LIMIT = 2**63  # SQLite's integers end below it
 _MOST = 2**31  # messages in a block; more fit nowhere, and sums of larger sizes not into SQLite
 
 
@@ -206,8 +213,8 @@ class MemoryManager:
         user, text = checked_user(user_id), checked_text(query)
         stm = checked_number("stm_size", stm_size, least=0)
         ltm = checked_number("ltm_size", ltm_size, least=0)
-        _checked_before(before)
-        _checked_time(now)
+        checked_before(before)
+        checked_time(now)
         engine = await self.engine()
         recalled = await engine.contexts.recall(
             user, text, stm_size=min(stm, _MOST), ltm_size=min(ltm, _MOST), before=before, now=now
@@ -219,7 +226,7 @@ class MemoryManager:
     ) -> Recalled:
         """The context block with what stands in it, sizes as the settings have them, as it fits `model`."""
         user, text = checked_user(user_id), checked_text(query)
-        _checked_before(before)
+        checked_before(before)
         return await (await self.engine()).contexts.recall(user, text, before=before, model=model)
 
     async def too_long(self, refusal: ContextTooLong, requested: int) -> None:
@@ -237,7 +244,7 @@ class MemoryManager:
     ) -> list[tuple[Message, float]]:
         """Messages about `query` with scores of 0–1, best first. `history`: the turns before it, oldest first."""
         user = checked_user(user_id)
-        _checked_time(now)
+        checked_time(now)
         checked_number("limit", limit, least=1)
         question = Question(user, checked_text(query), history=[checked_text(turn) for turn in history])
         return await (await self.engine()).search(question, limit)
@@ -247,7 +254,7 @@ class MemoryManager:
     ) -> list[tuple[Message, float]]:
         """What /search shows: as `search_memory`, but only what is above the floor, and older than `before`."""
         checked_number("limit", limit, least=1)
-        _checked_before(before)
+        checked_before(before)
         question = Question(checked_user(user_id), checked_text(query), before=before)
         return await (await self.engine()).search(question, limit, above_floor=True)
 
@@ -382,89 +389,3 @@ class HybridMemoryManager(MemoryManager):
 
 def _extractor(model: ChatModel) -> Extractor:
     return partial(extract, model, terms=analyse, count=tokens.estimate)
-
-
-def checked_user(user_id: object) -> int:
-    """A user's id as int: from an int or its decimal string. Raises ValueError for anything else."""
-    if isinstance(user_id, str):
-        text = user_id.strip()
-        digits = text.removeprefix("-")
-        if digits.isascii() and digits.isdigit():
-            user_id = int(text)
-    if isinstance(user_id, bool) or not isinstance(user_id, int):
-        raise ValueError(f"user_id is a whole number or its decimal string, got {type(user_id).__name__}")
-    return checked_number("user_id", user_id)
-
-
-def checked_number(name: str, value: object, *, least: int = -_ID_LIMIT) -> int:
-    """A whole number that SQLite can hold. Raises ValueError for another type and for one out of range."""
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise ValueError(f"{name} is a whole number, got {type(value).__name__}")
-    if value < least:
-        raise ValueError(f"{name} is too small: the least is {least}")
-    if value >= _ID_LIMIT:
-        raise ValueError(f"{name} is too large: it has at most 63 bits")
-    return value
-
-
-def checked_text(text: object) -> str:
-    """Text with NUL and lone surrogates replaced, as SQLite and JSON need it. Raises ValueError for no str.
-
-    A pair of surrogates, as some JSON brings it, becomes the character that it means.
-    """
-    if not isinstance(text, str):
-        raise ValueError(f"a text is a str, got {type(text).__name__}")
-    whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return whole.replace("\0", "\N{REPLACEMENT CHARACTER}")
-
-
-def checked_message(
-    user_id: object,
-    role: object,
-    content: object,
-    created_at: datetime,
-    sender: str | None,
-    sender_id: int | str | None,
-    key: str | None = None,
-) -> NewMessage:
-    """A message fit to be stored. Raises ValueError with what is wrong with it."""
-    user = checked_user(user_id)
-    if role not in ("user", "assistant"):
-        raise ValueError(f"role is 'user' or 'assistant', got {role!r}")
-    text = checked_content(content)
-    _checked_time(created_at)
-    if isinstance(sender_id, bool) or not isinstance(sender_id, int | str | None):
-        raise ValueError(f"sender_id is an int or a str, got {type(sender_id).__name__}")
-    return NewMessage(
-        user,
-        role,
-        text,
-        created_at,
-        checked_text(sender) if sender is not None else None,
-        checked_text(str(sender_id)) if sender_id is not None else None,
-        key,
-    )
-
-
-def checked_content(content: object) -> str:
-    """A message's text as `checked_text` gives it. Raises ValueError for an empty one."""
-    text = checked_text(content)
-    if not text.strip():
-        raise ValueError("content is empty: there is nothing to remember")
-    return text
-
-
-def _checked_before(message_id: object) -> None:
-    if message_id is not None:
-        checked_number("before", message_id)
-
-
-def _checked_time(moment: datetime | None) -> None:
-    if moment is None:
-        return
-    if not isinstance(moment, datetime) or moment.utcoffset() is None:
-        raise ValueError("a time is a datetime with a time zone (say datetime.now(UTC))")
-    try:
-        moment.astimezone(UTC)
-    except OverflowError:
-        raise ValueError("a time lies, in UTC, between the years 1 and 9999") from None
