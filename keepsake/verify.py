@@ -164,13 +164,21 @@ OR EXISTS (SELECT 1 FROM facts AS f WHERE e.kind = 'fact' AND f.id = e.item_id A
 """
 
 
+_SUMMARY_OF_NOTHING = """
+SELECT id FROM summaries AS s WHERE content IS NOT NULL AND NOT EXISTS
+    (SELECT 1 FROM messages AS m WHERE m.user_id = s.user_id AND m.id BETWEEN s.first_id AND s.last_id)
+"""
+
+
 def _orphans(connection: sqlite3.Connection) -> Check:
     vectors = _ids(connection, f"SELECT id FROM embeddings AS e WHERE NOT ({_WITH_ITEM})")
     waiting = _ids(connection, f"SELECT item_id FROM vector_queue AS e WHERE NOT ({_WITH_ITEM})")
+    summaries = _ids(connection, _SUMMARY_OF_NOTHING)
     detail = (
-        f"{_named(vectors, 'vectors')} and {_named(waiting, 'waiting items')} without their message or fact"
+        f"{_named(vectors, 'vectors')} and {_named(waiting, 'waiting items')} without their message or fact,"
+        f" {_named(summaries, 'summaries')} of nothing"
     )
-    return Check("orphans", not vectors and not waiting, detail, _FIX)
+    return Check("orphans", not vectors and not waiting and not summaries, detail, _FIX)
 
 
 def _vectors(connection: sqlite3.Connection) -> Check:
@@ -303,10 +311,12 @@ def _mend_keywords(connection: sqlite3.Connection) -> int:
 
 
 def _delete_orphans(connection: sqlite3.Connection) -> int:
-    return sum(
-        connection.execute(f"DELETE FROM {table} AS e WHERE NOT ({_WITH_ITEM})").rowcount
-        for table in ("embeddings", "vector_queue")
+    statements = (
+        f"DELETE FROM embeddings AS e WHERE NOT ({_WITH_ITEM})",
+        f"DELETE FROM vector_queue AS e WHERE NOT ({_WITH_ITEM})",
+        f"DELETE FROM summaries WHERE id IN ({_SUMMARY_OF_NOTHING})",
     )
+    return sum(connection.execute(statement).rowcount for statement in statements)
 
 
 def _delete_bad_vectors(connection: sqlite3.Connection) -> int:

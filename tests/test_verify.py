@@ -81,6 +81,19 @@ DAMAGE = {
 }
 
 
+def test_a_summary_of_messages_that_are_all_gone_is_seen_and_taken_away(
+    database: sqlite3.Connection, tmp_path: Path
+) -> None:
+    insert = "INSERT INTO summaries (user_id, first_id, last_id, said_at, content) VALUES (5, ?, ?, 0, 'so it was')"
+    database.execute(insert, (1, 6))
+    assert off(tmp_path) == {}
+    database.execute(insert, (900, 940))
+    assert list(off(tmp_path)) == ["orphans"]
+    assert transact(database, fix, now=NOW)["orphans"] == 1
+    assert off(tmp_path) == {}
+    assert database.execute("SELECT first_id FROM summaries").fetchall() == [(1,)]
+
+
 @pytest.mark.parametrize("check", DAMAGE)
 def test_damage_is_seen_and_mended(database: sqlite3.Connection, tmp_path: Path, check: str) -> None:
     database.execute(DAMAGE[check])

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from keepsake.errors import ModelDeclined, ModelError, ModelUnavailable, SettingError, TokensUsedUp
+from keepsake.errors import (
+    ContextTooLong,
+    ModelDeclined,
+    ModelError,
+    ModelUnavailable,
+    SettingError,
+    TokensUsedUp,
+)
 from keepsake.llm.account import on_account
 from keepsake.llm.client import Answer, ChatModel, Turn
 from keepsake.llm.factory import open_model
@@ -120,6 +127,71 @@ async def test_a_refusal_of_the_form_is_not_asked_for_again(first: ModelServer, 
         with pytest.raises(ModelDeclined):
             await model.formed(TURNS, SCHEMA, name="n", parse=dict)
     assert (len(first.requests), len(second.requests)) == (1, 0)
+
+
+TOO_LONG = {"do": "status", "status": 400, "code": "context_length_exceeded"}
+
+
+class Shortening:
+    """Makes a shorter request after each refusal, and keeps who asked for one."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, bool]] = []
+
+    async def __call__(self, model: str, refusal: ContextTooLong | None) -> Sequence[Turn]:
+        assert refusal is None or refusal.model == model
+        self.asked.append((model, refusal is not None))
+        return [Turn("user", f"shorter {len(self.asked)}")]
+
+
+def last_turns(server: ModelServer) -> list[str]:
+    return [body["messages"][-1]["content"] for body in server.requests]
+
+
+async def test_a_request_that_is_too_long_goes_shorter_to_the_same_endpoint(
+    first: ModelServer, second: ModelServer
+) -> None:
+    purse, shorter = Purse(), Shortening()
+    first.script(TOO_LONG, {"do": "text", "text": "one two"})
+    async with both(first.url, second.url, circuit_failures=1) as model:
+        with on_account(purse):
+            answer = model.stream(TURNS, remake=shorter)
+            assert await whole(answer) == "one two"
+        assert not model.breaker.is_open
+        assert model.breaker.circuit.failures == 0
+    assert last_turns(first) == ["How is my cat called?", "shorter 1"]
+    assert second.requests == []
+    assert (answer.model, shorter.asked) == (MODEL, [(MODEL, True)])
+    assert purse.spent == [Spent(MODEL, 2, 2)]
+
+
+async def test_what_is_too_long_twice_goes_to_the_second_which_may_refuse_it_once(
+    first: ModelServer, second: ModelServer
+) -> None:
+    shorter = Shortening()
+    first.script(TOO_LONG, TOO_LONG)
+    second.script(TOO_LONG)
+    async with both(first.url, second.url, circuit_failures=1) as model:
+        answer = model.stream(TURNS, remake=shorter)
+        assert await whole(answer)
+        assert not model.breaker.is_open
+    assert (last_turns(first)[1], last_turns(second)) == ("shorter 1", ["shorter 2", "shorter 3"])
+    assert shorter.asked == [(MODEL, True), (OTHER, False), (OTHER, True)]
+    assert answer.model == OTHER
+
+
+async def test_a_form_that_is_too_long_names_whose_room_is_too_small(
+    first: ModelServer, second: ModelServer
+) -> None:
+    async with both(first.url, second.url) as model:
+        assert model.names == (MODEL, OTHER)
+        first.script(TOO_LONG, DOWN)
+        second.script(TOO_LONG)
+        for name in (MODEL, OTHER):
+            with pytest.raises(ContextTooLong) as refusal:
+                await model.formed(TURNS, SCHEMA, name="n", parse=dict)
+            assert refusal.value.model == name
+    assert len(second.requests) == 1
 
 
 async def test_where_both_are_down_the_first_says_why(first: ModelServer, second: ModelServer) -> None:

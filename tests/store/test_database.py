@@ -6,6 +6,7 @@ import asyncio
 import sqlite3
 import threading
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,19 @@ async def test_migrations_stand_in_the_ledger_and_run_once(tmp_path: Path) -> No
     ledger = connection.execute("SELECT number, name FROM migrations ORDER BY number").fetchall()
     connection.close()
     assert ledger == [(m.number, m.name) for m in migrate.migrations()]
+
+
+@pytest.mark.parametrize("version", [migration.number for migration in migrate.migrations()[:-1]])
+def test_a_database_of_each_older_schema_is_upgraded_with_what_it_holds(tmp_path: Path, version: int) -> None:
+    older = [migration for migration in migrate.migrations() if migration.number <= version]
+    with closing(sqlite3.connect(tmp_path / "memory.db", isolation_level=None)) as connection:
+        migrate.upgrade(connection, older)
+        connection.execute("INSERT INTO users (user_id, handle, created_at) VALUES (7, 'x', 1)")
+    with closing(connect_writer(tmp_path / "memory.db")) as connection:
+        assert migrate.schema_version(connection) == migrate.migrations()[-1].number
+        assert connection.execute("SELECT user_id FROM users").fetchall() == [(7,)]
+        made = connection.execute("SELECT (SELECT count(*) FROM models), (SELECT count(*) FROM summaries)")
+        assert made.fetchone() == (0, 0)
 
 
 def test_a_migration_that_fails_leaves_nothing(tmp_path: Path) -> None:
