@@ -22,7 +22,7 @@ run: $(VENV)/run.stamp ## sets everything up, then runs the bot (terminal chat w
 	exec $(BIN)/python bot.py run
 
 test: $(VENV)/test.stamp ## sets everything up, then runs the test suite
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest -n 2 --dist worksteal $(ARGS)
 
 soak: $(VENV)/test.stamp $(VENV)/local.stamp ## the long tests
 	$(BIN)/python -m keepsake.llm.local fetch

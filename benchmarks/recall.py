@@ -12,76 +12,21 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import argparse
 import asyncio
-import json
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from benchmarks import locomo
+from benchmarks.dated_chats import Asked, load
 from benchmarks.measure import quantile, settings_for
 from keepsake.manager import HybridMemoryManager
+from keepsake.models import Message
 from keepsake.recall import by_words
 from keepsake.recall.question import Question, understand
 
 _DEPTHS = (5, 10)
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A question. `needs`: groups of message ids; one of each group has to be found."""
-
-    user_id: int
-    text: str
-    needs: tuple[tuple[int, ...], ...]
-    labels: tuple[str, ...]
-    history: tuple[str, ...] = ()
-
-
-async def load_locomo(memory: HybridMemoryManager, path: Path, first_user: int) -> list[Asked]:
-    """Keeps the conversations of a LoCoMo file and returns its questions."""
-    asked = []
-    for user_id, talk in enumerate(locomo.conversations(path), first_user):
-        ids: dict[str, int] = {}
-        for turn in talk.turns:
-            said = await memory.save_message(
-                user_id, "user", turn.text, sender=turn.speaker, created_at=turn.said_at
-            )
-            ids[turn.key] = said.id
-        for question in talk.questions:
-            needs = tuple((ids[key],) for key in question.evidence)
-            labels = ("LoCoMo", f"LoCoMo, {question.category}", f"LoCoMo, user {user_id}")
-            asked.append(Asked(user_id, question.text, needs, labels))
-    return asked
-
-
-async def load_chats(memory: HybridMemoryManager, folder: Path) -> list[Asked]:
-    """Keeps the chats of `multilingual/` and returns its questions that have an answer."""
-    ids: dict[int, int] = {}
-    for line in _lines(folder.glob("chat*.jsonl")):
-        moment = datetime.fromisoformat(line["created_at"])
-        said = await memory.save_message(line["user_id"], line["role"], line["content"], created_at=moment)
-        ids[line["mid"]] = said.id
-    return [
-        Asked(
-            line["user_id"],
-            line["query"],
-            tuple(tuple(ids[one] for one in group) for group in line["need"]),
-            ("chats", f"chats, {line['lang']}", f"chats, {line['kind']}"),
-            tuple(turn["content"] for turn in line.get("history") or ()),
-        )
-        for line in _lines(folder.glob("questions*.jsonl"))
-        if line["need"]
-    ]
-
-
-def _lines(paths: Iterable[Path]) -> list[dict[str, Any]]:
-    texts = [path.read_text(encoding="utf-8") for path in sorted(paths)]
-    return [json.loads(line) for text in texts for line in text.splitlines() if line.strip()]
 
 
 async def answers(memory: HybridMemoryManager, question: Asked) -> dict[str, list[int]]:
@@ -89,7 +34,7 @@ async def answers(memory: HybridMemoryManager, question: Asked) -> dict[str, lis
     engine = await memory.engine()
     vectors, database = engine._vectors, engine.storage.database
     assert vectors is not None
-    found = await memory.search_memory(question.user_id, question.text, 10, history=question.history)
+    found = await _search(memory, question)
     query = await vectors.embed_query(question.text)
     near = await vectors.nearest(question.user_id, query, 1_000_000)
     cosines = {item: cosine for (kind, item), cosine in near if kind == "message"}
@@ -115,28 +60,64 @@ def measures(found: Sequence[int], needs: Sequence[Sequence[int]]) -> list[float
 
 
 async def measure(data: Path) -> str:
-    """The table, in Markdown."""
+    """The tables, in Markdown."""
     scores: dict[tuple[str, str], list[list[float]]] = defaultdict(list)
     taken: list[float] = []
+    judged = Judged()
     with tempfile.TemporaryDirectory() as folder:
         async with HybridMemoryManager(settings_for(Path(folder))) as memory:
-            asked: list[Asked] = []
-            for number, path in enumerate(sorted(data.glob("locomo*.json"))):
-                asked += await load_locomo(memory, path, 1 + 1000 * number)
-            if (data / "multilingual").is_dir():
-                asked += await load_chats(memory, data / "multilingual")
-            await memory.flush()
-            for question in asked:
+            for question in await load(memory, data):
                 begun = time.perf_counter()
-                await memory.search_memory(question.user_id, question.text, 10, history=question.history)
+                await _search(memory, question)
                 taken.append(time.perf_counter() - begun)
-                for way, found in (await answers(memory, question)).items():
-                    for label in question.labels:
-                        scores[label, way].append(measures(found, question.needs))
-    return _table(scores, taken)
+                await judged.add(memory, question)
+                if question.needs:
+                    for way, found in (await answers(memory, question)).items():
+                        for label in question.labels:
+                            scores[label, way].append(measures(found, question.needs))
+    return "\n\n".join([_table(scores), judged.report(), _milliseconds(taken)])
 
 
-def _table(scores: dict[tuple[str, str], list[list[float]]], taken: Sequence[float]) -> str:
+async def _search(memory: HybridMemoryManager, question: Asked) -> list[tuple[Message, float]]:
+    return await memory.search_memory(
+        question.user_id, question.text, 10, history=question.history, now=question.now
+    )
+
+
+@dataclass
+class Judged:
+    """What order and silence are judged by. `kept` and `whole`: recall at 5 with the floor and without."""
+
+    newer_first: list[bool] = field(default_factory=list)
+    silent: list[bool] = field(default_factory=list)
+    kept: float = 0.0
+    whole: float = 0.0
+
+    async def add(self, memory: HybridMemoryManager, asked: Asked) -> None:
+        engine = await memory.engine()
+        question = Question(asked.user_id, asked.text, asked.history, now=asked.now)
+        shown = [message.id for message, _ in await engine.search(question, 10, above_floor=True)]
+        if not asked.needs:
+            self.silent.append(not shown)
+            return
+        found = [message.id for message, _ in await _search(memory, asked)]
+        self.kept += measures(shown, asked.needs)[0]
+        self.whole += measures(found, asked.needs)[0]
+        if asked.outdated:
+            place = {one: number for number, one in enumerate(found)}
+            wanted = min(place.get(one, 10) for group in asked.needs for one in group)
+            self.newer_first.append(wanted < min(place.get(one, 11) for one in asked.outdated))
+
+    def report(self) -> str:
+        return (
+            f"Of {len(self.newer_first)} changed facts the newer message stands before the outdated one in"
+            f" {sum(self.newer_first)}. Of {len(self.silent)} questions without an answer {sum(self.silent)} get"
+            f" nothing above the floor, under which the others lose {100 * (1 - self.kept / self.whole):.0f} % of"
+            " their recall at 5."
+        )
+
+
+def _table(scores: dict[tuple[str, str], list[list[float]]]) -> str:
     ways = list(dict.fromkeys(way for _, way in scores))
     lines = [f"| recall@5 / @10 / MRR | questions | {' | '.join(ways)} |", "| --- " * (2 + len(ways)) + "|"]
     for label in dict.fromkeys(label for label, _ in scores):
@@ -147,8 +128,12 @@ def _table(scores: dict[tuple[str, str], list[list[float]]], taken: Sequence[flo
                 " / ".join(f"{100 * sum(column) / len(rows):.0f}" for column in zip(*rows, strict=True))
             )
         lines.append(f"| {label} | {len(scores[label, ways[0]])} | {' | '.join(cells)} |")
-    milliseconds = f"{quantile(taken, 0.5) * 1000:.1f} / {quantile(taken, 0.95) * 1000:.1f}"
-    return "\n".join([*lines, "", f"A search with its embedding: {milliseconds} ms, median / p95."])
+    return "\n".join(lines)
+
+
+def _milliseconds(taken: Sequence[float]) -> str:
+    median, late = (quantile(taken, share) * 1000 for share in (0.5, 0.95))
+    return f"A search with its embedding: {median:.1f} / {late:.1f} ms, median / p95."
 
 
 def main() -> None:

@@ -242,11 +242,15 @@ class MemoryManager:
         history: Sequence[str] = (),
         now: datetime | None = None,
     ) -> list[tuple[Message, float]]:
-        """Messages about `query` with scores of 0–1, best first. `history`: the turns before it, oldest first."""
+        """Messages about `query` with scores of 0–1, best first.
+
+        `history`: the turns before it, oldest first; `now`: what "yesterday" is counted from, default the clock's.
+        """
         user = checked_user(user_id)
         checked_time(now)
         checked_number("limit", limit, least=1)
-        question = Question(user, checked_text(query), history=[checked_text(turn) for turn in history])
+        turns = [checked_text(turn) for turn in history]
+        question = Question(user, checked_text(query), history=turns, now=now or self._clock())
         return await (await self.engine()).search(question, limit)
 
     async def find(
@@ -255,7 +259,7 @@ class MemoryManager:
         """What /search shows: as `search_memory`, but only what is above the floor, and older than `before`."""
         checked_number("limit", limit, least=1)
         checked_before(before)
-        question = Question(checked_user(user_id), checked_text(query), before=before)
+        question = Question(checked_user(user_id), checked_text(query), before=before, now=self._clock())
         return await (await self.engine()).search(question, limit, above_floor=True)
 
     async def get_messages(self, user_id: int | str, ids: Sequence[int]) -> list[Message]:

@@ -205,7 +205,7 @@ class Settings(BaseSettings):
         le=10_000_000,
     )
     vector_cache_mb: int = _group(
-        "Recall", 16, "RAM for vectors of exact search, MB over all users.", ge=0, le=1_000_000
+        "Recall", 8, "RAM for vectors of exact search, MB over all users.", ge=0, le=1_000_000
     )
 
     # Facts

@@ -97,7 +97,7 @@ async def context(settings: Settings, user_id: int, query: str) -> int:
 async def search(settings: Settings, user_id: int, query: str, limit: int, *, as_json: bool) -> int:
     """Prints what is recalled about a question, best first."""
     async with reading(settings, by_meaning=True, reranked=True) as engine:
-        found = await engine.search(Question(user_id, query), limit, above_floor=True)
+        found = await engine.search(Question(user_id, query, now=engine.clock()), limit, above_floor=True)
         language = await engine.storage.language(user_id) or settings.default_language
     terms = query_terms(query)
     if as_json:

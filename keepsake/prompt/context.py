@@ -90,6 +90,7 @@ class Contexts:
             query,
             history=[message.content for message in recent[-_HISTORY:]],
             before=before,
+            now=now,
             # What is cut short in the LTM may be recalled, and then stands whole in the RAG instead.
             without={message.id for message in recent} - {one.id for one in ltm if is_cut(one.content)},
         )

@@ -129,6 +129,11 @@ def _lexed(words: list[str]) -> list[Token]:
     return found
 
 
+def forget_cached() -> None:
+    """Drops the words that RAM holds: they may be those of somebody who is erased."""
+    _unlisted.cache_clear()
+
+
 @lru_cache(CACHED_WORDS)
 def _unlisted(word: str) -> Token:
     first = word[0]

@@ -6,9 +6,12 @@ import re
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import lru_cache
 
 from keepsake.index.terms import analyse, says_something
+from keepsake.recall import date_tokens
+from keepsake.recall.dates import Period, asks_when, periods
 
 TERMS_MAX = 48  # of one question; a pasted page is searched by its first words
 TEXT_MAX = 8_000  # characters of a question that are looked at
@@ -25,13 +28,18 @@ _LONGEST_NAME = 256  # characters that are looked at
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is looked for. `before`: only messages with a smaller id; `without`: ids that need not be found."""
+    """What is looked for.
+
+    `before`: only messages with a smaller id; `without`: ids that need not be found; `now`: what "yesterday" is counted
+    from, aware. None: times that it names do not count.
+    """
 
     user_id: int
     text: str
     history: Sequence[str] = ()
     before: int | None = None
     without: Collection[int] = ()
+    now: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +47,8 @@ class Understood:
     """A question taken apart.
 
     `text`: what is embedded; `terms`: what is looked for by keyword; `earlier` and `earlier_terms`: the turns before
-    it, where it may be vague; `named`: the speakers whom it names.
+    it, where it may be vague; `named`: the speakers whom it names; `periods`: the times that it names; `asks_when`:
+    it asks for a time.
     """
 
     text: str
@@ -47,6 +56,8 @@ class Understood:
     earlier: list[str]
     earlier_terms: list[str]
     named: frozenset[str]
+    periods: Sequence[Period] = ()
+    asks_when: bool = False
 
 
 def understand(question: Question, speakers: Sequence[str]) -> Understood:
@@ -60,19 +71,21 @@ def understand(question: Question, speakers: Sequence[str]) -> Understood:
     text = _without_names(asked, named)
     terms = list(dict.fromkeys(analyse(text)))[:TERMS_MAX]
     plain = says_something(text)
+    when = periods(asked, question.now) if question.now is not None else []
     if plain and len(terms) > VAGUE_TERMS:
-        return Understood(text, terms, [], [], named)
+        return Understood(text, terms, [], [], named, when, asks_when(asked))
     earlier = [turn[:TEXT_MAX] for turn in question.history[-TURNS:] if turn.strip()]
     if earlier and not plain:
         terms = []
     before = dict.fromkeys(term for turn in earlier for term in analyse(turn))
     earlier_terms = [term for term in before if term not in terms][: TERMS_MAX - len(terms)]
-    return Understood(text, terms, earlier, earlier_terms, named)
+    return Understood(text, terms, earlier, earlier_terms, named, when, asks_when(asked))
 
 
 def forget_cached() -> None:
-    """Drops the names that RAM holds: they may be those of somebody who is erased."""
+    """Drops the names and words that RAM holds: they may be those of somebody who is erased."""
     _terms_of_name.cache_clear()
+    date_tokens.forget_cached()
 
 
 def _named(speakers: Sequence[str], asked: frozenset[str]) -> frozenset[str]:

@@ -5,18 +5,18 @@ A score is a weighted sum of what speaks for a message, each part 0–1, as a sh
 
 `meaning` is the cosine of question and message, stretched over the range that cosines of the model have. `words` is
 BM25 (Robertson and Zaragoza 2009, k1 and b as there) as a share of what a message that has every word of the question
-would get. Where there are no vectors, `words` takes the weight of meaning over, and the weights of what means the same
-nearby are left out of the sum.
+would get.
 
-The weights were found by coordinate ascent over dated chats in four languages and LoCoMo's conversations, in folds over
-conversations, and rounded; `words` then was raised, so that the word itself comes before what stands beside it.
+The weights are those of `python -m benchmarks.tuning` over dated chats in four languages and LoCoMo's conversations,
+rounded; `words` then was raised, so that the word itself comes before what stands beside it. Without vectors there is
+another set of them.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,11 @@ from numpy.typing import NDArray
 Float = NDArray[np.float64]
 Int64 = NDArray[np.int64]
 Shares = NDArray[Any] | float
+Match = tuple[Int64, float]  # ids of the messages in which a term stands, and what the term weighs
 
+NEWER = 0.08  # of a score of 1: so much the newest of the first results gets ahead of the oldest
+_FIRST = 5
+_AS_MUCH = 0.8
 K1 = 1.2  # how fast more of the same word stops counting
 B = 0.4  # how much a long message is marked down; chat messages are short, and long ones say more
 
@@ -49,11 +53,8 @@ def rarity(frequencies: Int64, documents: int) -> Float:
     return np.log1p((documents - frequencies + 0.5) / (frequencies + 0.5))
 
 
-def most_of(matches: Sequence[tuple[Int64, float]], limit: int) -> list[int]:
-    """Ids of the messages that hold most of the terms by weight; of equals the newer (greater id).
-
-    `matches`: for each term the ids of its messages and its weight.
-    """
+def most_of(matches: Sequence[Match], limit: int) -> list[int]:
+    """Ids of the messages that hold most of the terms by weight; of equals the newer (greater id)."""
     if not matches:
         return []
     ids, places = np.unique(np.concatenate([found for found, _ in matches]), return_inverse=True)
@@ -81,42 +82,62 @@ def bm25(counts: Int64, lengths: Int64, weights: Float, mean_length: float) -> F
 class Evidence:
     """What speaks for messages, each part one number, 0–1, a message (n,); or for one message, plain numbers.
 
-    `beside`: the best of its two neighbours; `near`: the mean of the two behind them.
+    `meaning_beside`: of the better of its two neighbours; `words_around` and `words_in_session`: the share of the
+    question's words, by weight, that stand within two messages of it, and in its session; `answers_words`: the words
+    of the message before it, where that asks.
     """
 
     meaning: Shares = 0.0
     words: Shares = 0.0
     meaning_beside: Shares = 0.0
-    words_beside: Shares = 0.0
-    words_near: Shares = 0.0
     meaning_of_session: Shares = 0.0
-    words_of_session: Shares = 0.0
+    words_around: Shares = 0.0
+    words_in_session: Shares = 0.0
+    answers_words: Shares = 0.0
     speaker_is_named: Shares = 0.0
+    in_period: Shares = 0.0
+    tells_when: Shares = 0.0
     by_user: Shares = 0.0
     length: Shares = 0.0
     asks: Shares = 0.0  # a question is seldom an answer
 
 
+WEIGHTS = Evidence(
+    meaning=1.00,
+    words=0.30,
+    meaning_beside=0.46,
+    meaning_of_session=0.29,
+    words_around=0.29,
+    words_in_session=0.16,
+    answers_words=0.38,
+    speaker_is_named=0.32,
+    in_period=0.40,
+    tells_when=0.29,
+    by_user=0.56,
+    length=0.56,
+    asks=-0.18,
+)
+WEIGHTS_WITHOUT_MEANING = Evidence(
+    words=1.00,
+    words_around=0.40,
+    words_in_session=0.25,
+    answers_words=0.45,
+    speaker_is_named=0.39,
+    in_period=0.38,
+    tells_when=0.35,
+    by_user=0.20,
+    length=0.30,
+    asks=-0.11,
+)
+_PARTS = tuple(part.name for part in fields(Evidence))
+
+
 def combine(evidence: Evidence, *, by_meaning: bool = True) -> Float:
     """Scores, 0–1, of messages (n,). They grow with every part but `asks`. `by_meaning`: there are vectors."""
-    total = (
-        0.46 * evidence.words
-        + 0.20 * evidence.words_beside
-        + 0.30 * evidence.words_near
-        + 0.14 * evidence.words_of_session
-        + 0.29 * evidence.speaker_is_named
-        + 0.10 * evidence.by_user
-        + 0.20 * evidence.length
-        - 0.11 * evidence.asks
-    )
-    most = 1.69
-    if by_meaning:
-        total += 0.45 * evidence.meaning + 0.18 * evidence.meaning_beside + 0.17 * evidence.meaning_of_session
-        most += 0.80
-    else:
-        total += 0.45 * evidence.words
-        most += 0.45
-    return np.clip(total / most, 0.0, 1.0)
+    weights = WEIGHTS if by_meaning else WEIGHTS_WITHOUT_MEANING
+    total = sum(getattr(weights, part) * np.asarray(getattr(evidence, part)) for part in _PARTS)
+    most = sum(max(getattr(weights, part), 0.0) for part in _PARTS)
+    return np.asarray(np.clip(total / most, 0.0, 1.0), dtype=np.float64)
 
 
 def lengths_of(sizes: Int64) -> Float:
@@ -131,3 +152,22 @@ def rank(ids: Int64, scores: Float) -> list[tuple[int, float]]:
     """Ids and scores, best first; of equals the newer (greater id) first."""
     order = np.lexsort((-ids, -scores))
     return list(zip(ids[order].tolist(), scores[order].tolist(), strict=True))
+
+
+def newer_first(ranked: Sequence[tuple[int, float]], about: Mapping[int, float]) -> list[tuple[int, float]]:
+    """Among the first five of a ranking newer ones (greater ids) move up: what holds now was said last.
+
+    Only those move that are as much about the question as the others, by `about` (meaning and words together). The one
+    of k-th age gets up to `NEWER` on top for being compared; the scores are dealt out anew, so that they still fall.
+    """
+    first = ranked[:_FIRST]
+    if len(first) < 2:
+        return list(ranked)
+    enough = _AS_MUCH * max(about.get(one, 0.0) for one, _ in first)
+    step = NEWER / (len(first) - 1)
+    ahead = {
+        one: step * age if about.get(one, 0.0) >= enough else 0.0
+        for age, one in enumerate(sorted(one for one, _ in first))
+    }
+    order = sorted(first, key=lambda found: (-found[1] - ahead[found[0]], -found[0]))
+    return [*((one, score) for (one, _), (_, score) in zip(order, first, strict=True)), *ranked[_FIRST:]]

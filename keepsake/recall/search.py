@@ -8,25 +8,43 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
+from keepsake.clock import to_micros
 from keepsake.models import Message
 from keepsake.recall import by_words
 from keepsake.recall.by_meaning import ByMeaning, Vectors
 from keepsake.recall.by_words import ByWords
+from keepsake.recall.dates import carries_time
 from keepsake.recall.echoes import without_echoes
 from keepsake.recall.floor import above
 from keepsake.recall.question import Question, Understood, understand
-from keepsake.recall.ranking import CosineScale, combine, rank
+from keepsake.recall.ranking import CosineScale, Evidence, combine, newer_first, rank
 from keepsake.recall.rerank import Reranking
-from keepsake.recall.timeline import Float, Int64, Timeline, Timelines
+from keepsake.recall.timeline import Bools, Float, Int64, Timeline, Timelines
 from keepsake.recall.weighing import weigh
 from keepsake.store import messages
 from keepsake.store.database import Database
 
 JUST_SAID = 4  # so many of the newest messages are embedded for a question that comes before their vectors do
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """Messages that may be about a question: ids (n,) and what speaks for each.
+
+    `words` (shares, 0–1) and `cosines` by id; `by_meaning`: whether the embedding model has answered.
+    """
+
+    asked: Understood
+    ids: Int64
+    evidence: Evidence
+    words: Mapping[int, float]
+    cosines: Mapping[int, float]
+    by_meaning: bool
 
 
 class Recall:
@@ -59,25 +77,47 @@ class Recall:
 
         Raises EmbeddingError where the model fails; without `by_meaning` it is not asked.
         """
+        found = await self.candidates(question, by_meaning=by_meaning)
+        ranked = rank(found.ids, combine(found.evidence, by_meaning=found.by_meaning))
+        if floor is not None:
+            ranked = above(floor, ranked, found.asked, found.words, found.cosines, self._scale)
+        if not found.asked.named:
+            about = np.atleast_1d(found.evidence.meaning + found.evidence.words).tolist()
+            ranked = newer_first(ranked, dict(zip(found.ids.tolist(), about, strict=True)))
+        held = await self._read(question, ranked, self._reranking.needed(limit))
+        return await self._reranking.order(question, found.asked.earlier, held, limit)
+
+    async def candidates(self, question: Question, *, by_meaning: bool = True) -> Candidates:
+        """What the three routes bring, with its neighbours, and what speaks for each. Raises EmbeddingError."""
         asked = understand(question, await self._database.read(messages.speakers, question.user_id))
         meaning = ByMeaning(self._vectors if by_meaning else None, question.user_id, asked)
         # The model works on its own thread while the disk is read.
         (words, timeline), _ = await asyncio.gather(
             self._database.read(self._by_words, question, asked), meaning.listen()
         )
-        newest = self._newest(question, timeline)
+        said_then = timeline.said_in((to_micros(one.start), to_micros(one.end)) for one in asked.periods)
+        by_time = self._by_time(question, timeline, said_then if asked.periods else None)
         cosines = await meaning.nearest(2 * self._candidates, question.without)
-        hits = timeline.places({*words.best, *newest.tolist(), *cosines})
-        candidates = timeline.with_neighbours(hits)
-        cosines |= await meaning.of(set(timeline.ids[candidates].tolist()) - cosines.keys())
-        cosines |= await self._just_said(question, meaning, newest, cosines)
-        ranked = self._ranked(
-            question, asked, timeline, hits, candidates, words.shares, cosines, meaning.heard
+        hits = timeline.places({*words.best, *by_time.tolist(), *cosines})
+        places = timeline.with_neighbours(hits)
+        cosines |= await meaning.of(set(timeline.ids[places].tolist()) - cosines.keys())
+        cosines |= await self._just_said(question, meaning, by_time, cosines)
+        places = places[_wanted(timeline.ids[places], question)]
+        ids = timeline.ids[places]
+        evidence = weigh(
+            timeline,
+            places,
+            hits,
+            _along(timeline, words.shares, 0.0),
+            self._scale.stretch(_along(timeline, cosines, self._scale.nothing)),
+            matches=words.matches,
+            weight=words.weight,
+            named=asked.named,
+            said_then=said_then,
         )
-        if floor is not None:
-            ranked = above(floor, ranked, asked, words.shares, cosines, self._scale)
-        found = await self._read(question, ranked, self._reranking.needed(limit))
-        return await self._reranking.order(question, asked.earlier, found, limit)
+        if asked.asks_when:
+            evidence = replace(evidence, tells_when=await self._tells_when(question.user_id, ids))
+        return Candidates(asked, ids, evidence, words.shares, cosines, meaning.heard)
 
     def _by_words(
         self, connection: sqlite3.Connection, question: Question, asked: Understood
@@ -90,12 +130,12 @@ class Recall:
         )
         return found, timeline
 
-    def _newest(self, question: Question, timeline: Timeline) -> Int64:
-        """Ids of what was said last, which no route may know yet; for a context it stands there already."""
-        if question.without:
-            return timeline.ids[:0]
-        end = len(timeline) if question.before is None else np.searchsorted(timeline.ids, question.before)
-        return timeline.ids[max(int(end) - self._candidates, 0) : int(end)]
+    def _by_time(self, question: Question, timeline: Timeline, said_then: Bools | None) -> Int64:
+        """Ids of the newest messages of the time that is named; where none is, of what no other route may know yet."""
+        if said_then is None and question.without:
+            return timeline.ids[:0]  # for a context that stands there already
+        ids = timeline.ids if said_then is None else timeline.ids[said_then]
+        return ids[_wanted(ids, question)][-self._candidates :]
 
     async def _just_said(
         self, question: Question, meaning: ByMeaning, newest: Int64, known: Mapping[int, float]
@@ -107,25 +147,9 @@ class Recall:
         held = await self._database.read(messages.by_ids, question.user_id, waiting)
         return await meaning.of_texts([held[one] for one in waiting if one in held])
 
-    def _ranked(
-        self,
-        question: Question,
-        asked: Understood,
-        timeline: Timeline,
-        hits: Int64,
-        candidates: Int64,
-        shares: Mapping[int, float],
-        cosines: Mapping[int, float],
-        by_meaning: bool,
-    ) -> list[tuple[int, float]]:
-        words = _along(timeline, shares, 0.0)
-        meaning = self._scale.stretch(_along(timeline, cosines, self._scale.nothing))
-        ids = timeline.ids[candidates]
-        wanted = ~np.isin(ids, list(question.without))
-        if question.before is not None:
-            wanted &= ids < question.before
-        evidence = weigh(timeline, candidates[wanted], hits, words, meaning, asked.named)
-        return rank(ids[wanted], combine(evidence, by_meaning=by_meaning))
+    async def _tells_when(self, user_id: int, ids: Int64) -> Float:
+        held = await self._database.read(messages.by_ids, user_id, ids.tolist())
+        return np.array([one in held and carries_time(held[one].content) for one in ids.tolist()], np.float64)
 
     async def _read(
         self, question: Question, ranked: Sequence[tuple[int, float]], limit: int
@@ -139,6 +163,13 @@ class Recall:
             if len(found) == limit or len(part) == len(ranked):
                 break
         return found
+
+
+def _wanted(ids: Int64, question: Question) -> Bools:
+    wanted = ~np.isin(ids, list(question.without))
+    if question.before is not None:
+        wanted &= ids < question.before
+    return wanted
 
 
 def _along(timeline: Timeline, values: Mapping[int, float], otherwise: float) -> Float:

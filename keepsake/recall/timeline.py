@@ -60,9 +60,9 @@ class Timeline:
     def nbytes(self) -> int:
         return int(self.rows.nbytes) + sum(map(len, self.names)) + 200
 
-    def find(self, ids: Sequence[int]) -> tuple[Int64, Bools]:
+    def find(self, ids: Sequence[int] | Int64) -> tuple[Int64, Bools]:
         """Where these messages (m,) stand, and which of them are here at all."""
-        wanted = np.array(ids, dtype=np.int64)
+        wanted = np.asarray(ids, dtype=np.int64)
         if not len(self.rows):
             return np.zeros_like(wanted), np.zeros(len(wanted), dtype=np.bool_)
         found = np.minimum(np.searchsorted(self.ids, wanted), len(self.rows) - 1)
@@ -70,7 +70,7 @@ class Timeline:
 
     def places(self, ids: Iterable[int]) -> Int64:
         """Where those of these messages stand that are here."""
-        found, here = self.find(list(ids))
+        found, here = self.find(ids if isinstance(ids, np.ndarray) else list(ids))
         return found[here]
 
     def beside(self, places: Int64, steps: int) -> tuple[Int64, Bools]:
@@ -81,6 +81,12 @@ class Timeline:
         session = self.rows["session"]
         return there, inside & (session[there] == session[places])
 
+    def sessions(self, places: Int64) -> tuple[Int64, Int64]:
+        """Where the sessions of these places begin and end, half-open. Nothing interrupts a session."""
+        edges = np.concatenate([[0], np.flatnonzero(np.diff(self.rows["session"])) + 1, [len(self.rows)]])
+        after = np.searchsorted(edges, places, side="right")
+        return edges[after - 1], edges[after]
+
     def with_neighbours(self, places: Int64) -> Int64:
         """These places and those next to them within their sessions, ascending."""
         found = [places]
@@ -88,6 +94,13 @@ class Timeline:
             there, same = self.beside(places, step)
             found.append(there[same])
         return np.unique(np.concatenate(found))
+
+    def said_in(self, periods: Iterable[tuple[int, int]]) -> Bools:
+        """Which messages (n,) were said in one of these stretches of time, half-open, in microseconds."""
+        said = np.zeros(len(self.rows), dtype=np.bool_)
+        for start, end in periods:
+            said |= (self.rows["created"] >= start) & (self.rows["created"] < end)
+        return said
 
     def said_by(self, names: Iterable[str]) -> Bools:
         """Which messages (n,) these people said."""

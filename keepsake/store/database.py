@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 _BUSY_TIMEOUT_MS = 10_000
 _CHECKPOINT_TIMEOUT_MS = 100
-_PAGE_CACHE_KB = 16_000
+_PAGE_CACHE_KB = 4_000  # the system keeps the file's pages as well
 _DAMAGED = "is damaged; `bot.py verify` says more, restore a backup"
 # What the world does to a file, by SQLite's primary result code. Any other error is a bug and stays as it is.
 _FAILURES = {

@@ -11,7 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keepsake.manager import MemoryManager
-from keepsake.recall.ranking import CosineScale, Evidence, bm25, combine, lengths_of, most_of, rank, rarity
+from keepsake.recall.ranking import (
+    CosineScale,
+    Evidence,
+    bm25,
+    combine,
+    lengths_of,
+    most_of,
+    newer_first,
+    rank,
+    rarity,
+)
 from keepsake.settings import Settings
 
 unit = st.floats(0, 1)
@@ -95,8 +105,8 @@ def test_all_that_could_speak_for_a_message_makes_one() -> None:
 
 def test_the_word_itself_comes_before_what_stands_beside_it() -> None:
     """A message of the user's beside it, against a shorter one of the assistant's that says it."""
-    says_it = Evidence(words=0.5, length=0.4, words_of_session=0.2)
-    beside_it = Evidence(words_beside=0.5, length=0.5, by_user=True, words_of_session=0.2)
+    says_it = Evidence(words=0.5, words_around=0.5, length=0.4)
+    beside_it = Evidence(words_around=0.5, length=0.5, by_user=True)
     assert combine(says_it, by_meaning=False) > combine(beside_it, by_meaning=False)
 
 
@@ -145,3 +155,24 @@ def test_of_equals_the_newer_is_first() -> None:
 def test_cosines_are_stretched_to_the_whole_range() -> None:
     scale = CosineScale(nothing=0.6, match=0.8)
     assert scale.stretch(np.array([-1, 0.6, 0.8, 1])).tolist() == [0, 0, pytest.approx(1), 1]
+
+
+def test_of_close_results_the_newer_comes_first() -> None:
+    alike = {3: 0.9, 9: 0.8}
+    assert newer_first([(3, 0.60), (9, 0.58)], alike) == [(9, 0.60), (3, 0.58)]
+    assert newer_first([(3, 0.80), (9, 0.58)], alike) == [(3, 0.80), (9, 0.58)]
+    assert newer_first([(9, 0.60), (3, 0.58)], alike) == [(9, 0.60), (3, 0.58)]
+    assert newer_first([], {}) == []
+
+
+def test_a_newer_one_that_is_less_about_it_stays_behind() -> None:
+    assert newer_first([(3, 0.60), (9, 0.58)], {3: 0.9, 9: 0.3}) == [(3, 0.60), (9, 0.58)]
+
+
+@given(st.dictionaries(st.integers(1, 99), unit, max_size=20))
+def test_only_the_first_five_change_places(scores: dict[int, float]) -> None:
+    before = ranked(scores)
+    after = newer_first(before, scores)
+    assert {one for one, _ in after[:5]} == {one for one, _ in before[:5]}
+    assert after[5:] == before[5:]
+    assert [score for _, score in after] == [score for _, score in before]

@@ -110,18 +110,44 @@ async def test_it_follows_what_is_said(settings: Settings) -> None:
 
 
 def test_a_session_has_the_mean_of_its_three_best() -> None:
-
     talk = Timeline().extended([glance(number, 1 if number < 5 else 2) for number in range(1, 7)])
-    words = np.array([0.9, 0.6, 0.3, 0.1, 0.6, 0.0])
-    everything = np.arange(6)
-    found = weigh(talk, everything, np.array([0, 1, 2, 3, 4]), words, np.zeros(6))
-    assert found.words_of_session == pytest.approx([0.6] * 4 + [0.2] * 2)
+    meaning = np.array([0.9, 0.6, 0.3, 0.1, 0.6, 0.0])
+    found = weigh(talk, np.arange(6), np.array([0, 1, 2, 3, 4]), np.zeros(6), meaning)
+    assert found.meaning_of_session == pytest.approx([0.6] * 4 + [0.2] * 2)
 
 
-def test_what_stands_beside_and_near() -> None:
-
-    words = np.array([0.2, 0.4, 0.8, 0.5, 0.0])
-    found = weigh(TALK, np.array([0, 2, 3]), np.array([], dtype=np.int64), words, np.zeros(5), ["Ann"])
-    assert found.words_beside == pytest.approx([0.4, 0.4, 0.0])
-    assert found.words_near == pytest.approx([0.4, 0.1, 0.0])
+def test_what_stands_beside() -> None:
+    meaning = np.array([0.2, 0.4, 0.8, 0.5, 0.0])
+    nothing = np.array([], dtype=np.int64)
+    found = weigh(TALK, np.array([0, 2, 3]), nothing, np.zeros(5), meaning, named=["Ann"])
+    assert found.meaning_beside == pytest.approx([0.4, 0.4, 0.0])
     assert found.speaker_is_named == pytest.approx([0, 1, 0])
+
+
+def test_a_session_is_one_stretch() -> None:
+    begin, end = TALK.sessions(np.array([0, 2, 3, 4]))
+    assert begin.tolist() == [0, 0, 3, 3]
+    assert end.tolist() == [3, 3, 5, 5]
+
+
+def test_the_words_around_are_those_of_the_session() -> None:
+    """Two words of a question, the one of weight 3 in the first message, the other in the one after the pause."""
+    talk = Timeline().extended([*(glance(number) for number in range(1, 6)), glance(8, 2)])
+    matches = [(np.array([1]), 3.0), (np.array([8]), 1.0)]
+    nothing = np.array([], dtype=np.int64)
+    found = weigh(talk, np.arange(6), nothing, np.zeros(6), np.zeros(6), matches=matches, weight=6.0)
+    assert found.words_around == pytest.approx([0.5, 0.5, 0.5, 0, 0, 1 / 6])
+    assert found.words_in_session == pytest.approx([0.5] * 5 + [1 / 6])
+
+
+def test_an_answer_has_the_words_of_the_question_before_it() -> None:
+    asked = (2, 1, 20, 40, None, True, True)
+    talk = Timeline().extended([glance(1), asked, glance(3), glance(4), glance(5, 2)])
+    words = np.array([0.2, 0.6, 0.0, 0.9, 0.0])
+    found = weigh(talk, np.arange(5), np.array([], dtype=np.int64), words, np.zeros(5))
+    assert found.answers_words == pytest.approx([0, 0, 0.6, 0, 0])
+
+
+def test_what_was_said_in_a_time_is_half_open() -> None:
+    assert TALK.said_in([(30, 50), (90, 91)]).tolist() == [False, True, False, False, True]
+    assert not TALK.said_in([]).any()
