@@ -1,7 +1,7 @@
 """How many tokens a text is, without a network.
 
 By the model's own table where its name tells which, else by o200k; times what the endpoint's own counts have taught
-(`calibration`). The tables are loaded at first use (half a second, 40–70 MB each), after that a line of the block
+(`calibration`). The tables are loaded at first use (up to half a second, 36–68 MB each), after that a line of the block
 takes a few microseconds.
 """
 
