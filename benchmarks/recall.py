@@ -22,19 +22,17 @@ from pathlib import Path
 from benchmarks.dated_chats import Asked, load
 from benchmarks.measure import quantile, settings_for
 from keepsake.manager import HybridMemoryManager
-from keepsake.models import Message
 from keepsake.recall import by_words
 from keepsake.recall.question import Question, understand
 
 _DEPTHS = (5, 10)
 
 
-async def answers(memory: HybridMemoryManager, question: Asked) -> dict[str, list[int]]:
-    """Ids of the first ten, best first, by each way of searching."""
+async def answers(memory: HybridMemoryManager, question: Asked, found: Sequence[int]) -> dict[str, list[int]]:
+    """Ids of the first ten, best first, by each way of searching; `found`: by keepsake's."""
     engine = await memory.engine()
     vectors, database = engine._vectors, engine.storage.database
     assert vectors is not None
-    found = await _search(memory, question)
     query = await vectors.embed_query(question.text)
     near = await vectors.nearest(question.user_id, query, 1_000_000)
     cosines = {item: cosine for (kind, item), cosine in near if kind == "message"}
@@ -42,7 +40,7 @@ async def answers(memory: HybridMemoryManager, question: Asked) -> dict[str, lis
     words = (await database.read(by_words.search, question.user_id, asked, 10, ())).shares
     both = {item: cosine + 0.4 * words.get(item, 0.0) for item, cosine in cosines.items()}
     return {
-        "keepsake": [message.id for message, _ in found],
+        "keepsake": list(found),
         "cosine": sorted(cosines, key=cosines.__getitem__, reverse=True)[:10],
         "BM25": [*words][:10],
         "cosine + 0.4 BM25": sorted(both, key=both.__getitem__, reverse=True)[:10],
@@ -68,20 +66,17 @@ async def measure(data: Path) -> str:
         async with HybridMemoryManager(settings_for(Path(folder))) as memory:
             for question in await load(memory, data):
                 begun = time.perf_counter()
-                await _search(memory, question)
+                found = await memory.search_memory(
+                    question.user_id, question.text, 10, history=question.history, now=question.now
+                )
                 taken.append(time.perf_counter() - begun)
-                await judged.add(memory, question)
+                ids = [message.id for message, _ in found]
+                await judged.add(memory, question, ids)
                 if question.needs:
-                    for way, found in (await answers(memory, question)).items():
+                    for way, by_way in (await answers(memory, question, ids)).items():
                         for label in question.labels:
-                            scores[label, way].append(measures(found, question.needs))
+                            scores[label, way].append(measures(by_way, question.needs))
     return "\n\n".join([_table(scores), judged.report(), _milliseconds(taken)])
-
-
-async def _search(memory: HybridMemoryManager, question: Asked) -> list[tuple[Message, float]]:
-    return await memory.search_memory(
-        question.user_id, question.text, 10, history=question.history, now=question.now
-    )
 
 
 @dataclass
@@ -93,14 +88,14 @@ class Judged:
     kept: float = 0.0
     whole: float = 0.0
 
-    async def add(self, memory: HybridMemoryManager, asked: Asked) -> None:
+    async def add(self, memory: HybridMemoryManager, asked: Asked, found: Sequence[int]) -> None:
+        """Judges a question. `found`: ids of the first ten without the floor."""
         engine = await memory.engine()
-        question = Question(asked.user_id, asked.text, asked.history, now=asked.now)
+        question = Question(asked.user_id, asked.text, asked.history, now=asked.now or engine.clock())
         shown = [message.id for message, _ in await engine.search(question, 10, above_floor=True)]
         if not asked.needs:
             self.silent.append(not shown)
             return
-        found = [message.id for message, _ in await _search(memory, asked)]
         self.kept += measures(shown, asked.needs)[0]
         self.whole += measures(found, asked.needs)[0]
         if asked.outdated:

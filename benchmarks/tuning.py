@@ -16,7 +16,7 @@ import asyncio
 import tempfile
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,13 +29,12 @@ from benchmarks.measure import settings_for
 from benchmarks.recall import measures
 from keepsake.manager import HybridMemoryManager
 from keepsake.recall.question import Question
-from keepsake.recall.ranking import Evidence
+from keepsake.recall.ranking import PARTS
 
 Float = NDArray[np.float64]
 
 _FOLDS = 5
 _RIDGE = 3e-4
-PARTS = tuple(part.name for part in fields(Evidence))
 OF_MEANING = ("meaning", "meaning_beside", "meaning_of_session")
 
 
@@ -58,12 +57,13 @@ async def cases(data: Path, *, by_meaning: bool) -> list[Case]:
     found = []
     with tempfile.TemporaryDirectory() as folder:
         async with HybridMemoryManager(settings_for(Path(folder))) as memory:
-            recall = (await memory.engine())._recall
-            clock = memory._clock
+            engine = await memory.engine()
             for asked in await load(memory, data):
                 if asked.needs:
-                    question = Question(asked.user_id, asked.text, asked.history, now=asked.now or clock())
-                    candidates = await recall.candidates(question, by_meaning=by_meaning)
+                    question = Question(
+                        asked.user_id, asked.text, asked.history, now=asked.now or engine.clock()
+                    )
+                    candidates = await engine._recall.candidates(question, by_meaning=by_meaning)
                     rows = [
                         np.broadcast_to(getattr(candidates.evidence, part), len(candidates.ids))
                         for part in PARTS

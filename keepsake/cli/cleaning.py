@@ -16,7 +16,7 @@ from keepsake.forgetting.cleaning import clean, verdicts
 from keepsake.forgetting.service import PRUNE
 from keepsake.lock import FolderLock
 from keepsake.settings import Settings
-from keepsake.store.database import connect_reader
+from keepsake.store.database import connect_reader, connect_writer, plain_failures, transact
 
 _WHY = {
     "replaced": "another fact has taken its place since {day}",
@@ -43,16 +43,20 @@ async def prune(settings: Settings, *, dry_run: bool, as_json: bool) -> int:
 
 async def _clean(settings: Settings) -> list[dict[str, object]]:
     """What went. Where no bot runs none is started: it would end what is past its date before it is told of."""
-    queue = JobQueue(settings.database_path)
     try:
-        with FolderLock(settings.data_dir):
-            gone = await queue.write(clean, settings, now=system_clock())
-            return [one.as_dict() for one in gone]
+        return await asyncio.to_thread(_clean_here, settings)
     except FolderHeld:
         async with Worker(settings) as worker:
-            result: Any = await fulfil(worker, queue, Wish(PRUNE))
-            facts: list[dict[str, object]] = result["facts"]
-            return facts
+            result: Any = await fulfil(worker, JobQueue(settings.database_path), Wish(PRUNE))
+        facts: list[dict[str, object]] = result["facts"]
+        return facts
+
+
+def _clean_here(settings: Settings) -> list[dict[str, object]]:
+    path = settings.database_path
+    with FolderLock(settings.data_dir), plain_failures(path), closing(connect_writer(path)) as connection:
+        gone = transact(connection, clean, settings, now=system_clock())
+    return [one.as_dict() for one in gone]
 
 
 def _would_go(settings: Settings) -> list[dict[str, object]]:

@@ -63,8 +63,8 @@ def end(connection: sqlite3.Connection, fact: Fact, *, now: int) -> None:
     """Keeps a fact as one that holds no more: by its date where that has come, else from now on."""
     until = min(now, to_micros(fact.valid_until)) if fact.valid_until else now
     facts.close(connection, fact.user_id, fact.id, "expired", now)
-    what: FactWhat = "expired"
-    _note(connection, fact.user_id, fact.id, what, made_by="prune", now=now, at=until, before=fact.content)
+    note = partial(_note, connection, fact.user_id, made_by="prune", now=now, at=until)
+    note(fact.id, "expired", before=fact.content)
 
 
 def _carry_out(

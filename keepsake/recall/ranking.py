@@ -129,14 +129,14 @@ WEIGHTS_WITHOUT_MEANING = Evidence(
     length=0.30,
     asks=-0.11,
 )
-_PARTS = tuple(part.name for part in fields(Evidence))
+PARTS = tuple(part.name for part in fields(Evidence))
 
 
 def combine(evidence: Evidence, *, by_meaning: bool = True) -> Float:
     """Scores, 0–1, of messages (n,). They grow with every part but `asks`. `by_meaning`: there are vectors."""
     weights = WEIGHTS if by_meaning else WEIGHTS_WITHOUT_MEANING
-    total = sum(getattr(weights, part) * np.asarray(getattr(evidence, part)) for part in _PARTS)
-    most = sum(max(getattr(weights, part), 0.0) for part in _PARTS)
+    total = sum(getattr(weights, part) * np.asarray(getattr(evidence, part)) for part in PARTS)
+    most = sum(max(getattr(weights, part), 0.0) for part in PARTS)
     return np.asarray(np.clip(total / most, 0.0, 1.0), dtype=np.float64)
 
 

@@ -116,7 +116,8 @@ class Recall:
             said_then=said_then,
         )
         if asked.asks_when:
-            evidence = replace(evidence, tells_when=await self._tells_when(question.user_id, ids))
+            tells = await self._database.read(_tell_when, question.user_id, ids.tolist())
+            evidence = replace(evidence, tells_when=tells)
         return Candidates(asked, ids, evidence, words.shares, cosines, meaning.heard)
 
     def _by_words(
@@ -147,10 +148,6 @@ class Recall:
         held = await self._database.read(messages.by_ids, question.user_id, waiting)
         return await meaning.of_texts([held[one] for one in waiting if one in held])
 
-    async def _tells_when(self, user_id: int, ids: Int64) -> Float:
-        held = await self._database.read(messages.by_ids, user_id, ids.tolist())
-        return np.array([one in held and carries_time(held[one].content) for one in ids.tolist()], np.float64)
-
     async def _read(
         self, question: Question, ranked: Sequence[tuple[int, float]], limit: int
     ) -> list[tuple[Message, float]]:
@@ -163,6 +160,12 @@ class Recall:
             if len(found) == limit or len(part) == len(ranked):
                 break
         return found
+
+
+def _tell_when(connection: sqlite3.Connection, user_id: int, ids: Sequence[int]) -> Float:
+    """Which of these messages name a time. On the database's thread, since their texts may be long."""
+    held = messages.by_ids(connection, user_id, ids)
+    return np.array([one in held and carries_time(held[one].content) for one in ids], dtype=np.float64)
 
 
 def _wanted(ids: Int64, question: Question) -> Bools:

@@ -70,7 +70,7 @@ class Timeline:
 
     def places(self, ids: Iterable[int]) -> Int64:
         """Where those of these messages stand that are here."""
-        found, here = self.find(ids if isinstance(ids, np.ndarray) else list(ids))
+        found, here = self.find(list(ids))
         return found[here]
 
     def beside(self, places: Int64, steps: int) -> tuple[Int64, Bools]:

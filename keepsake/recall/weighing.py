@@ -64,7 +64,8 @@ def _held_nearby(
     first, behind = np.maximum(candidates - _AROUND, begin), np.minimum(candidates + _AROUND + 1, end)
     around, in_session = np.zeros(len(candidates)), np.zeros(len(candidates))
     for ids, of_term in matches:
-        places = np.sort(timeline.places(ids))
+        found, here = timeline.find(ids)
+        places = np.sort(found[here])
         around += of_term * (np.searchsorted(places, behind) > np.searchsorted(places, first))
         in_session += of_term * (np.searchsorted(places, end) > np.searchsorted(places, begin))
     return around / max(weight, 1e-9), in_session / max(weight, 1e-9)

@@ -165,9 +165,9 @@ def delete(connection: sqlite3.Connection, user_id: int) -> None:
 
 def delete_one(connection: sqlite3.Connection, user_id: int, kind: ItemKind, item_id: int) -> bool:
     """Takes away an item's vector, and the wish for one. Was there a vector?"""
-    of_item = "user_id = ? AND kind = ? AND item_id = ?", (user_id, kind, item_id)
-    connection.execute(f"DELETE FROM vector_queue WHERE {of_item[0]}", of_item[1])
-    return connection.execute(f"DELETE FROM embeddings WHERE {of_item[0]}", of_item[1]).rowcount > 0
+    of_item, values = "user_id = ? AND kind = ? AND item_id = ?", (user_id, kind, item_id)
+    connection.execute(f"DELETE FROM vector_queue WHERE {of_item}", values)
+    return connection.execute(f"DELETE FROM embeddings WHERE {of_item}", values).rowcount > 0
 
 
 def count(connection: sqlite3.Connection, user_id: int, model: str | None = None) -> int:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keepsake.facts.claims import claim
@@ -151,6 +151,7 @@ def test_a_wording_alone_needs_its_vectors_to_agree() -> None:
 contents = st.sampled_from([pair[name] for pair in PAIRS for name in "ab"])
 
 
+@settings(deadline=None)  # a busy machine is no fault
 @given(st.lists(contents, min_size=1, max_size=6))
 def test_whatever_is_said_twice_is_known_once(said: list[str]) -> None:
     facts: list[Fact] = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sqlite3
 from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -16,7 +17,7 @@ from keepsake.forgetting.prune import Limits, prune
 from keepsake.manager import MemoryManager
 from keepsake.models import Fact, FactDraft
 from keepsake.settings import load_settings
-from keepsake.store import facts, history
+from keepsake.store import facts, history, migrate
 from keepsake.store.database import connect_reader, connect_writer
 from keepsake.verify import verify
 from tests.cli.program import bot
@@ -120,3 +121,15 @@ def test_what_the_dry_run_lists_is_what_goes(monkeypatch: pytest.MonkeyPatch) ->
     }
     again = bot("prune")
     assert (again.status, again.out, again.remark) == (0, "", "nothing to clean")
+
+
+def test_it_cleans_what_an_older_version_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EMBEDDING_MODEL", "none")
+    path = load_settings().database_path
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        migrate.upgrade(connection, migrate.migrations()[:-1])
+    cleaned = bot("prune")
+    assert (cleaned.status, cleaned.remark) == (0, "nothing to clean")
+    with closing(connect_reader(path)) as connection:
+        assert migrate.schema_version(connection) == migrate.migrations()[-1].number

@@ -12,8 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from keepsake.recall import date_tokens
 from keepsake.recall.date_words import DATA, MONTHS, UNITS, WEEKDAYS
 from keepsake.recall.dates import Period, asks_when, carries_time, periods
+from keepsake.recall.question import forget_cached
 
 ZONE = ZoneInfo("Asia/Almaty")
 NOW = datetime(2026, 11, 18, 15, 30, tzinfo=ZONE)  # a Wednesday
@@ -267,3 +269,10 @@ def test_the_words_name_their_source_and_are_whole() -> None:
     assert set(kept["words"]) == {"en", "ru", "vi", "zh"}
     for table in kept["words"].values():
         assert all(table[key] for key in (*MONTHS, *WEEKDAYS, *UNITS, "ago", "relative-type"))
+
+
+def test_words_that_were_read_can_be_dropped_from_ram() -> None:
+    carries_time("zanzibarwort was there on 5 May")
+    assert date_tokens._unlisted.cache_info().currsize > 0
+    forget_cached()
+    assert date_tokens._unlisted.cache_info().currsize == 0

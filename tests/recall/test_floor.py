@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from keepsake.manager import MemoryManager
 from keepsake.recall.floor import RELATIVE, SAME_MEANING, above
 from keepsake.recall.question import Question, understand
 from keepsake.recall.ranking import CosineScale
+from keepsake.settings import Settings
 
 SCALE = CosineScale(nothing=0.2, match=0.7)
 PLAIN = understand(Question(7, "which flowers grow in my little garden?"), [])
@@ -33,3 +35,13 @@ def test_a_look_up_shows_what_holds_the_word_or_means_it() -> None:
 def test_a_vague_question_with_turns_before_it_is_no_look_up() -> None:
     vague = understand(Question(7, "which town?", ["I moved last year"]), [])
     assert above(0.3, [(1, 0.4)], vague, {}, {}, SCALE) == [(1, 0.4)]
+
+
+async def test_by_words_alone_some_of_a_long_questions_words_are_enough(settings: Settings) -> None:
+    async with MemoryManager(settings) as memory:
+        said = await memory.save_message(7, "user", "Martha keeps her violin in the attic now")
+        for number in range(30):
+            await memory.save_message(7, "user", f"an ordinary evening with book number {number}")
+        question = "can you remind me in which room of that old house the violin is stored"
+        assert said.id in [message.id for message, _ in await memory.find(7, question)]
+        assert await memory.find(7, "which xylophone did Ursula borrow from Quentin") == []
