@@ -91,9 +91,9 @@ class Recall:
         """What the three routes bring, with its neighbours, and what speaks for each. Raises EmbeddingError."""
         asked = understand(question, await self._database.read(messages.speakers, question.user_id))
         meaning = ByMeaning(self._vectors if by_meaning else None, question.user_id, asked)
-        # The model works on its own thread while the disk is read.
-        (words, timeline), _ = await asyncio.gather(
-            self._database.read(self._by_words, question, asked), meaning.listen()
+        # The model works on its own thread while the disk is read, and takes longer: it begins first.
+        _, (words, timeline) = await asyncio.gather(
+            meaning.listen(), self._database.read(self._by_words, question, asked)
         )
         said_then = timeline.said_in((to_micros(one.start), to_micros(one.end)) for one in asked.periods)
         by_time = self._by_time(question, timeline, said_then if asked.periods else None)
