@@ -95,23 +95,26 @@ class Contexts:
             without={message.id for message in recent} - {one.id for one in ltm if is_cut(one.content)},
         )
         everything_stands_there = len(recent) < stm_size + ltm_size and len(question.without) == len(recent)
-        # Both wait for the same embedding.
-        facts, found = await asyncio.gather(
+        # The search waits for its embedding; all else is read meanwhile.
+        limit = 0 if everything_stands_there else settings.rag_size
+        found, facts, known_summaries, language, budget = await asyncio.gather(
+            self._search(question, limit, above_floor=True),
             self._profile(user_id, query, now),
-            self._search(question, 0 if everything_stands_there else settings.rag_size, above_floor=True),
+            self._summaries(user_id, recent, before),
+            self._storage.language(user_id),
+            self._models.budget(model),
         )
         recalled = {message.id for message, _ in found}
         everything = BlockParts(
             facts=[fact for fact, _ in facts],
-            summaries=await self._summaries(user_id, recent, before),
+            summaries=known_summaries,
             stm=stm,
             ltm=[message for message in ltm if message.id not in recalled],
             rag=[(replace(message, content=mask(message.content)), score) for message, score in found],
         )
-        language = await self._storage.language(user_id) or settings.default_language
-        budget = await self._models.budget(model)
+        say = partial(translate, language or settings.default_language)
         # On a thread: messages may be megabytes.
-        made = await asyncio.to_thread(assemble, everything, query, budget, partial(translate, language))
+        made = await asyncio.to_thread(assemble, everything, query, budget, say)
         return Recalled(made.block, _memories(made, facts), tuple(found), made.message, made.sections, budget)
 
     async def _summaries(

@@ -6,12 +6,14 @@ from pathlib import Path
 
 from handlers.asking import answer_turns
 from keepsake.manager import MemoryManager
+from keepsake.prompt.tokens import load_table
 from keepsake.settings import load_settings
 from tests.facts.ticks import Ticks
 
 
 async def test_other_work_goes_on_while_megabytes_are_fitted(data_dir: Path) -> None:
     settings = load_settings(data_dir=data_dir, embedding_model="none", context_tokens=8000)
+    load_table()  # which nothing can interrupt: the bot does it before it serves anyone
     async with MemoryManager(settings) as memory:
         for _ in range(5):
             await memory.save_message(7, "user", "x\n" * 500_000 + "привет", sender="S" * 100_000)
