@@ -64,6 +64,9 @@ class Parts:
     extractor: Extractor | None = None
     reranker: Reranker | None = None
     model: Asker | None = None  # makes summaries, and is the one that the extractor asks
+    model_comes_later: bool = (
+        False  # there is none yet, but what one would write is not to be done without it
+    )
 
 
 class Engine:
@@ -282,8 +285,9 @@ class Engine:
             FIX: Lane(self._fix),
             EXPIRE: Lane(self._facts.expire),
             IDLE: Lane(self._facts.idle),
-            SUMMARISE: Lane(summariser.work),
         }
+        if not self._parts.model_comes_later:
+            lanes[SUMMARISE] = Lane(summariser.work)
         if self._vectors is not None:
             lanes[EMBED] = Lane(self._vectors.embed)
             lanes[UNINDEX] = Lane(self._vectors.unindex)

@@ -31,7 +31,7 @@ from keepsake.index.terms import analyse
 from keepsake.llm.account import Account
 from keepsake.llm.client import ChatModel
 from keepsake.llm.factory import open_extraction_model, open_model
-from keepsake.llm.local import endpoint_configured
+from keepsake.llm.local import endpoint_configured, local_model_wanted
 from keepsake.lock import FolderLock
 from keepsake.models import AnswerEvent, DialogSession, Fact, FactChange, Message, Reason
 from keepsake.prompt import tokens
@@ -52,7 +52,8 @@ class MemoryManager:
 
     Everything is opened at the first call, and anew after `close` or in another event loop. `settings` None: they
     are read from the environment each time it opens. `model` extracts facts; None: the endpoint of the settings does,
-    and without one extraction waits. `lock`: the folder's lock, where the caller holds it already.
+    and without one extraction waits. `lock`: the folder's lock, where the caller holds it already. `serving` False: a
+    command, which is gone again before the local model were loaded; what that model would write waits for the bot.
     Every method may raise the errors of `keepsake.errors` (FolderHeld, DatabaseError, SettingError…).
     """
 
@@ -68,6 +69,7 @@ class MemoryManager:
         model: ChatModel | None = None,
         clock: Clock = system_clock,
         lock: FolderLock | None = None,
+        serving: bool = True,
     ) -> None:
         self._given = settings
         self._embedder = embedder
@@ -76,6 +78,7 @@ class MemoryManager:
         self._model = model
         self._clock = clock
         self._lock = lock
+        self._serving = serving
         self._forgotten: list[Callable[[int], None]] = []
         self._pauses: list[Pause] = []
         self._engine: Engine | None = None
@@ -120,15 +123,16 @@ class MemoryManager:
         if self._model is not None:
             self._model.breaker.when_back(self.catch_up)
         extractor = _extractor(self._model) if self._model else None
+        later = self._model is None and not self._serving and local_model_wanted(settings)
         if not self.with_index:
-            return Parts(extractor=extractor, model=self._model)
+            return Parts(extractor=extractor, model=self._model, model_comes_later=later)
         if self._embedder is None:
             self._embedder = open_embedder(settings.embedding_model)
         if self._chroma is None and self._embedder is not None:
             self._chroma = ChromaIndex(settings.vector_dir)
         if self._reranker is None:
             self._reranker = open_reranker(settings.reranker_model)
-        return Parts(self._embedder, self._chroma, extractor, self._reranker, self._model)
+        return Parts(self._embedder, self._chroma, extractor, self._reranker, self._model, later)
 
     def _release(self) -> None:
         if self._lock is not None:

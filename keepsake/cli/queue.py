@@ -72,7 +72,7 @@ class Worker:
             await asyncio.to_thread(lock.acquire)
         except FolderHeld:
             return False
-        manager = HybridMemoryManager(self._settings, lock=lock)
+        manager = HybridMemoryManager(self._settings, lock=lock, serving=False)
         await manager.engine()
         self._manager = manager
         return True

@@ -113,7 +113,7 @@ def main(arguments: list[str] | None = None) -> int:
     wanted = commands.add_parser(
         "wanted", help="exit status 0 where the settings ask for the local model, else 1"
     )
-    wanted.set_defaults(work=lambda settings: 0 if _wanted(settings) else 1)
+    wanted.set_defaults(work=lambda settings: 0 if local_model_wanted(settings) else 1)
     options = parser.parse_args(arguments)
     try:
         status: int = options.work(load_settings())
@@ -123,7 +123,8 @@ def main(arguments: list[str] | None = None) -> int:
     return status
 
 
-def _wanted(settings: Settings) -> bool:
+def local_model_wanted(settings: Settings) -> bool:
+    """Is it the local model that answers?"""
     return settings.local_model != "none" and not endpoint_configured(settings)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from keepsake.manager import MemoryManager
-from keepsake.settings import Settings, load_settings
+from keepsake.settings import LOCAL_MODEL, Settings, load_settings
 from tests.cli.program import bot
 from tests.model_server import MODEL, ModelServer
 
@@ -127,6 +127,18 @@ async def test_with_no_model_the_messages_are_condensed(data_dir: Path) -> None:
         shown = summary_section(await memory.get_context(7, "parcels?"))
         assert shown.splitlines()[0] == "2026-03-01: User: the parcel of day 0 weighs 1000 grams"
         assert len(shown.splitlines()) == 10
+
+
+async def test_a_command_leaves_summaries_to_the_local_model(data_dir: Path) -> None:
+    settings = load_settings(
+        data_dir=data_dir, embedding_model="none", summary_messages=10, local_model=LOCAL_MODEL
+    )
+    async with MemoryManager(settings, serving=False) as memory:
+        await talk(memory, 0, 30)
+        assert summary_section(await memory.get_context(7, "parcels?")) == ""
+    async with MemoryManager(settings) as memory:
+        await memory.flush()
+        assert "parcel of day 0" in summary_section(await memory.get_context(7, "parcels?"))
 
 
 async def test_prompts_do_not_grow_with_the_conversation(
