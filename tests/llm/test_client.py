@@ -217,7 +217,7 @@ async def test_a_model_that_only_thinks_for_ever_is_cut_short(server: ModelServe
 
 
 async def test_a_form_without_end_is_tried_once_more_then_dropped(server: ModelServer) -> None:
-    server.script({"do": "endless", "text": " "}, {"do": "endless", "text": '{"facts": ["'})
+    server.script({"do": "endless", "text": " " * 1000}, {"do": "endless", "text": "[" * 1000})
     async with model_at(server.url) as model:
         with pytest.raises(ModelAnswerInvalid, match="twice"):
             await model.formed(TURNS, SCHEMA, name="facts", parse=facts)
