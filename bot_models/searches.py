@@ -12,7 +12,7 @@ MAX_SEARCHES = 1000  # with 50 ids and 48 terms each, about 10 MB
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """Whose search it is, the terms it is for, and ids of the messages that were found, best first."""
+    """Whose search it is, the terms it is for, and ids of the messages or facts that were found, in order."""
 
     user_id: int
     terms: frozenset[str]

@@ -13,7 +13,10 @@ from handlers.delete_me import handle_delete_me, handle_delete_me_press
 from handlers.dispatch import Dispatcher
 from handlers.facts import handle_facts, handle_facts_press
 from handlers.help import help_handler
+from handlers.incognito import handle_incognito, handle_incognito_press
 from handlers.language import handle_language, handle_language_press
+from handlers.offer import handle_offer_press
+from handlers.pause import handle_pause, handle_resume
 from handlers.remember import handle_remember
 from handlers.search import handle_search, handle_search_press
 from handlers.start import handle_start
@@ -32,6 +35,9 @@ COMMANDS: dict[str, Handler] = {
     "why": handle_why,
     "search": handle_search,
     "context": handle_context,
+    "pause": handle_pause,
+    "resume": handle_resume,
+    "incognito": handle_incognito,
     "language": handle_language,
     "cancel": handle_cancel,
     "delete_me": handle_delete_me,
@@ -42,6 +48,8 @@ PRESSES: dict[str, Handler] = {
     "language": handle_language_press,
     "search": handle_search_press,
     "facts": handle_facts_press,
+    "incognito": handle_incognito_press,
+    "remember": handle_offer_press,
     "delete_me": handle_delete_me_press,
 }
 

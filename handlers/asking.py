@@ -20,9 +20,21 @@ class Asking:
     turns: Sequence[Turn]
     answer: AnswerStream
 
-    def __init__(self, memory: Memory, model: Model, question: Message, language: str) -> None:
+    def __init__(
+        self,
+        memory: Memory,
+        model: Model,
+        question: Message,
+        language: str,
+        *,
+        said: Sequence[Message] | None = None,
+        remembered: bool = True,
+    ) -> None:
+        """`said`: what stands in RAM only, where the question does too; `remembered` False: nothing else is shown."""
         self.model = model
         self.question = question
+        self._said = said
+        self._remembered = remembered
         self._memory = memory
         self._language = language
 
@@ -49,7 +61,12 @@ class Asking:
     async def _request(self, model: str) -> Sequence[Turn]:
         question = self.question
         self.recalled = await self._memory.recall(
-            question.user_id, question.content, before=question.id, model=model or None
+            question.user_id,
+            question.content,
+            before=question.id if self._said is None else None,
+            model=model or None,
+            said=self._said or (),
+            remembered=self._remembered,
         )
         block, message = self.recalled.block, self.recalled.message
         self.turns = answer_turns(block, message, question.created_at, self._language)

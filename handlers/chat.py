@@ -9,6 +9,7 @@ from datetime import timedelta
 
 from bot_models.user_state import UserState
 from handlers.asking import Asking
+from handlers.offer import offers
 from handlers.search import SHOWN, find, found_page
 from keepsake.assistant import AnswerStopped, AnswerStream, Assistant, Chat
 from keepsake.errors import ModelAnswerInvalid, ModelDeclined, ModelError, ModelUnavailable, TokensUsedUp
@@ -139,7 +140,8 @@ async def _keep(app: Assistant, chat: Chat, asking: Asking, started: float, erro
             # Beside its question also where that had waited: one conversation, whenever it is handled.
             created_at=question.created_at + timedelta(milliseconds=latency_ms) if chat.said.at else None,
             key=key,
-            also=await asyncio.to_thread(chat.posting, answer.text),  # formatting a long one takes a while
+            # Formatting a long one takes a while.
+            also=await asyncio.to_thread(chat.posting, answer.text, offers(chat, question)),
         )
         if reply is None:  # the person was erased while the answer was made
             return

@@ -11,10 +11,19 @@ _USER_LINE = "User: "
 
 async def handle_context(app: Assistant, chat: Chat, args: str) -> None:
     """Shows the block for the words after the command, without any for the user's last message."""
-    query = args or _last_said((await restored_state(app, chat.user_id)).ai_chat_history)
+    session = app.privacy.session(chat.user_id)
+    said = tuple(session.said) if session is not None else ()
+    incognito = app.privacy.mode(chat.user_id) == "incognito"
+    query = args or next((one.content for one in reversed(said) if one.role == "user"), "")
+    if not query and not incognito:
+        query = _last_said((await restored_state(app, chat.user_id)).ai_chat_history)
     model = app.model.name if app.model is not None else None
     recalled = (
-        await app.memory.recall(chat.user_id, query, before=None, model=model or None) if query else None
+        await app.memory.recall(
+            chat.user_id, query, before=None, model=model or None, said=said, remembered=not incognito
+        )
+        if query
+        else None
     )
     if recalled is None or not recalled.block.strip():
         await chat.send(translate(chat.language, "context-empty"))

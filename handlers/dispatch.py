@@ -8,6 +8,8 @@ import traceback
 from collections.abc import Awaitable, Callable, Mapping
 
 from handlers.chat import handle_text_message
+from handlers.fact import handle_correction
+from handlers.private import handle_private_message
 from keepsake.assistant import Assistant, Chat
 from keepsake.errors import DatabaseError, KeepsakeError
 from keepsake.llm.account import on_account
@@ -60,9 +62,18 @@ class Dispatcher:
     async def _handle(self, app: Assistant, chat: Chat, text: str) -> None:
         chat.language = await app.memory.language(chat.user_id) or chat.language
         # What somebody else wrote and the user passed on is never a command.
-        command = parse_command(text) if chat.said.sender is None else None
-        if command is None:
+        own = chat.said.sender is None
+        command = parse_command(text) if own else None
+        # Whatever is said after "Correct" is the wording, or ends the wait for it.
+        wrong = app.awaited.take(chat.user_id, chat.place, app.clock()) if own else None
+        if command is None and wrong is not None:
+            await handle_correction(app, chat, wrong, text)
+        elif command is None and app.privacy.covers(chat.user_id, chat.said.at):
+            await handle_private_message(app, chat, text)
+        elif command is None:
             await handle_text_message(app, chat, text)
+        elif command[0] == "cancel" and wrong is not None:
+            await chat.send(translate(chat.language, "correct-dropped"))
         elif command[0] in self._commands:
             await self._commands[command[0]](app, chat, command[1])
         else:
@@ -70,6 +81,7 @@ class Dispatcher:
 
     async def _handle_press(self, app: Assistant, chat: Chat, data: str) -> None:
         chat.language = await app.memory.language(chat.user_id) or chat.language
+        app.awaited.take(chat.user_id, chat.place, app.clock())
         prefix, _, rest = data.partition(":")
         if prefix in self._presses:
             await self._presses[prefix](app, chat, rest)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from handlers.pause import refused
 from keepsake.assistant import Assistant, Chat
 from keepsake.locales import translate
 
@@ -10,6 +11,8 @@ async def handle_remember(app: Assistant, chat: Chat, args: str) -> None:
     """Stores the words after the command as a fact that stays, and shows it."""
     if not args:
         await chat.send(translate(chat.language, "remember-usage"))
+        return
+    if await refused(app, chat):
         return
     fact = await app.memory.remember(chat.user_id, args)
     if fact is None:

@@ -10,7 +10,7 @@ from bot_models.searches import Search
 from keepsake.assistant import Assistant, Button, Chat
 from keepsake.locales import translate
 from keepsake.models import Message
-from keepsake.recall.snippet import Span, query_terms, snippet
+from keepsake.recall.snippet import LENGTH, Span, query_terms, snippet
 
 SHOWN = 5  # on a page
 FOUND_MAX = 50
@@ -98,9 +98,9 @@ async def _show(chat: Chat, search: Search, name: str, page: int, messages: Sequ
     await chat.send(shown.text, buttons, bold=shown.marks, in_place=True)
 
 
-def found_line(language: str, message: Message, terms: Collection[str]) -> Shown:
-    """A message's date, who said it, and a snippet with what matches."""
-    part = snippet(message.content, terms)
+def found_line(language: str, message: Message, terms: Collection[str], length: int = LENGTH) -> Shown:
+    """A message's date, who said it, and a snippet of `length` characters with what matches."""
+    part = snippet(message.content, terms, length)
     line = translate(
         language,
         "found-line",

@@ -11,7 +11,9 @@ from keepsake.models import Reason
 
 async def handle_why(app: Assistant, chat: Chat, _args: str) -> None:
     """Lists the memories behind the last answer with their scores, dates and sources, best first."""
-    reasons = await app.memory.why(chat.user_id)
+    session = app.privacy.session(chat.user_id)
+    given = session.memories if session is not None else None
+    reasons = None if session is not None and given is None else await app.memory.why(chat.user_id, given)
     if reasons is None:
         await chat.send(translate(chat.language, "why-no-answer"))
         return

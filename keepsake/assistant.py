@@ -14,15 +14,18 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, Protocol
 
+from bot_models.awaited import Awaited
 from bot_models.searches import Searches
 from bot_models.user_state import StateManager, UserState
 from keepsake.access import Access
 from keepsake.clock import Clock, system_clock
 from keepsake.errors import ContextTooLong
+from keepsake.facts.keeper import Refusal
 from keepsake.forgetting.service import Pause
 from keepsake.llm.account import Account
 from keepsake.llm.client import Remake, Turn
-from keepsake.models import AnswerEvent, Fact, ItemKind, Message, Reason
+from keepsake.models import AnswerEvent, Fact, FactChange, Memories, Message, Reason
+from keepsake.privacy import Privacy
 from keepsake.prompt.request import Budget
 from keepsake.settings import Settings
 from keepsake.store.storage import Also
@@ -45,7 +48,7 @@ class Recalled(Protocol):
     def block(self) -> str: ...
 
     @property
-    def memories(self) -> tuple[tuple[ItemKind, int, float], ...]: ...
+    def memories(self) -> Memories: ...
 
     @property
     def message(self) -> str: ...
@@ -89,8 +92,17 @@ class Memory(Protocol):
     ) -> int: ...
 
     async def recall(
-        self, user_id: int | str, query: str, *, before: int | None, model: str | None = None
+        self,
+        user_id: int | str,
+        query: str,
+        *,
+        before: int | None,
+        model: str | None = None,
+        said: Sequence[Message] = (),
+        remembered: bool = True,
     ) -> Recalled: ...
+
+    async def privacy(self) -> Privacy: ...
 
     async def too_long(self, refusal: ContextTooLong, requested: int) -> None: ...
 
@@ -104,11 +116,15 @@ class Memory(Protocol):
 
     async def get_totals(self) -> dict[str, int]: ...
 
-    async def get_facts(self, user_id: int | str) -> list[Fact]: ...
+    async def get_facts(self, user_id: int | str, *, all_statuses: bool = False) -> list[Fact]: ...
+
+    async def get_fact_history(self, user_id: int | str) -> list[FactChange]: ...
 
     async def remember(self, user_id: int | str, text: str) -> Fact | None: ...
 
-    async def why(self, user_id: int | str) -> list[Reason] | None: ...
+    async def correct(self, user_id: int | str, fact_id: int, text: str) -> Fact | Refusal: ...
+
+    async def why(self, user_id: int | str, memories: Memories | None = None) -> list[Reason] | None: ...
 
     async def record_answer(self, event: AnswerEvent) -> None: ...
 
@@ -208,6 +224,10 @@ class Chat(Protocol):
     said: Said
 
     @property
+    def place(self) -> str:
+        """What names this chat among those of its person."""
+
+    @property
     def receipt_to(self) -> dict[str, object] | None:
         """Where the front end sends the receipt when nothing else of the person is left; None: it is waited for."""
 
@@ -237,14 +257,17 @@ class Chat(Protocol):
         What has come by then is shown too, at the latest by `deliver`.
         """
 
-    def posting(self, text: str) -> Also | None:
+    def posting(self, text: str, buttons: Sequence[Button] = ()) -> Also | None:
         """What hands the whole answer over to be sent, in the transaction that keeps it; None where it is shown.
 
-        Called on a thread of its own.
+        `buttons` stand below it. Called on a thread of its own.
         """
 
     async def deliver(self) -> None:
         """Sends what `posting` handed over."""
+
+    async def answer(self, text: str) -> None:
+        """Sends the whole of a streamed answer that is not kept anywhere, where it was not shown as it came."""
 
     def typing(self) -> AbstractAsyncContextManager[None]:
         """Shows that an answer is being made, for as long as the context lasts."""
@@ -283,6 +306,8 @@ class Assistant:
     states: StateManager
     access: Access
     searches: Searches = field(default_factory=Searches)
+    awaited: Awaited = field(default_factory=Awaited)
+    privacy: Privacy = field(default_factory=Privacy)
     tasks: Tasks = field(default_factory=Tasks)
     turns: Turns = field(default_factory=Turns)
     clock: Clock = system_clock
@@ -301,6 +326,7 @@ async def build_assistant(settings: Settings, memory: Memory, model: Model | Non
         model=model,
         states=StateManager(settings.users_in_ram, settings.max_messages),
         access=Access(settings, await memory.owner()),
+        privacy=await memory.privacy(),
     )
     memory.while_erasing(app.turns.paused)
     return app

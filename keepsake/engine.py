@@ -17,7 +17,7 @@ from keepsake.accounts import UserAccount
 from keepsake.clock import Clock, system_clock, utc_day
 from keepsake.errors import EmbeddingError
 from keepsake.facts import claims
-from keepsake.facts.keeper import FactKeeper
+from keepsake.facts.keeper import FactKeeper, Refusal
 from keepsake.facts.signals import is_urgent
 from keepsake.forgetting.service import Forgetting, Pause
 from keepsake.index import terms
@@ -29,6 +29,7 @@ from keepsake.lanes import ASKS_A_MODEL, Workshop
 from keepsake.models import AnswerEvent, Fact, FactChange, Message
 from keepsake.parts import Parts
 from keepsake.portability.backup import tidy
+from keepsake.privacy import Privacy
 from keepsake.prompt.context import Contexts
 from keepsake.prompt.learned import LearnedModels
 from keepsake.prompt.summaries import compaction_rules
@@ -60,6 +61,9 @@ class Engine:
         self._parts = parts
         self._vectors = self._make_vectors(parts, clock)
         self._calibration = calibration(parts.embedder.name if parts.embedder else None)
+        self.privacy = Privacy(
+            storage.database, gap=timedelta(minutes=settings.session_gap_minutes), clock=clock
+        )
         self.models = LearnedModels(storage.database, settings, clock)
         self._facts = FactKeeper(settings, storage, self._vectors, self._calibration.scale, self.models)
         self._recall = Recall(
@@ -137,6 +141,7 @@ class Engine:
         if engine._vectors is not None:
             await engine._vectors.prepare()
         await engine.forgetting.replay()
+        await engine.privacy.load()
         await asyncio.to_thread(tidy, settings.database_path)
         if parts.reranker is not None:
             parts.reranker.prepare()
@@ -226,6 +231,12 @@ class Engine:
         self._wake()
         return fact
 
+    async def correct(self, user_id: int, fact_id: int, text: str) -> Fact | Refusal:
+        """As `FactKeeper.correct`."""
+        corrected = await self._facts.correct(user_id, fact_id, text)
+        self._wake()
+        return corrected
+
     async def facts(self, user_id: int, *, all_statuses: bool = False) -> list[Fact]:
         return await self.storage.facts(user_id, all_statuses=all_statuses)
 
@@ -290,6 +301,7 @@ class Engine:
             yield
 
     def _drop_from_ram(self, user_id: int) -> None:
+        self.privacy.forget(user_id)
         self._recall.drop(user_id)
         if self._vectors is not None:
             self._vectors.drop(user_id)

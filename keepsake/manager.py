@@ -22,7 +22,7 @@ from keepsake.clock import Clock, system_clock
 from keepsake.engine import Engine
 from keepsake.errors import ContextTooLong
 from keepsake.facts.extract import extract
-from keepsake.facts.keeper import Extractor
+from keepsake.facts.keeper import Extractor, Refusal
 from keepsake.forgetting.service import Pause
 from keepsake.index.chroma import ChromaIndex
 from keepsake.index.cross_encoder import open_reranker
@@ -33,8 +33,9 @@ from keepsake.llm.client import ChatModel
 from keepsake.llm.factory import open_extraction_model, open_model
 from keepsake.llm.local import endpoint_configured, local_model_wanted
 from keepsake.lock import FolderLock
-from keepsake.models import AnswerEvent, DialogSession, Fact, FactChange, Message, Reason
+from keepsake.models import AnswerEvent, DialogSession, Fact, FactChange, Memories, Message, Reason
 from keepsake.parts import Parts
+from keepsake.privacy import Privacy
 from keepsake.prompt import tokens
 from keepsake.prompt.context import Recalled
 from keepsake.recall.question import Question
@@ -227,12 +228,28 @@ class MemoryManager:
         return recalled.block
 
     async def recall(
-        self, user_id: int | str, query: str, *, before: int | None = None, model: str | None = None
+        self,
+        user_id: int | str,
+        query: str,
+        *,
+        before: int | None = None,
+        model: str | None = None,
+        said: Sequence[Message] = (),
+        remembered: bool = True,
     ) -> Recalled:
-        """The context block with what stands in it, sizes as the settings have them, as it fits `model`."""
+        """The context block with what stands in it, sizes as the settings have them, as it fits `model`.
+
+        `said`: what was said since and is not kept; `remembered` False: the block has only that.
+        """
         user, text = checked_user(user_id), checked_text(query)
         checked_before(before)
-        return await (await self.engine()).contexts.recall(user, text, before=before, model=model)
+        return await (await self.engine()).contexts.recall(
+            user, text, before=before, model=model, said=said, remembered=remembered
+        )
+
+    async def privacy(self) -> Privacy:
+        """Who has asked that nothing is kept."""
+        return (await self.engine()).privacy
 
     async def too_long(self, refusal: ContextTooLong, requested: int) -> None:
         """A request of `requested` tokens was refused: the next ones to that model are shorter."""
@@ -315,9 +332,17 @@ class MemoryManager:
         user, content = checked_user(user_id), checked_content(text)
         return await (await self.engine()).remember(user, content)
 
-    async def why(self, user_id: int | str) -> list[Reason] | None:
-        """What the user's last answer was given from memory, best first; None where there was no answer."""
-        return await (await self.engine()).storage.why(checked_user(user_id))
+    async def correct(self, user_id: int | str, fact_id: int, text: str) -> Fact | Refusal:
+        """Stores the user's own wording in the place of an active fact; "secret" or "gone" where it was not."""
+        user, content = checked_user(user_id), checked_content(text)
+        return await (await self.engine()).correct(user, checked_number("fact_id", fact_id), content)
+
+    async def why(self, user_id: int | str, memories: Memories | None = None) -> list[Reason] | None:
+        """What the user's last answer was given from memory, best first; None where there was no answer.
+
+        `memories`: what an answer that is not kept was given.
+        """
+        return await (await self.engine()).storage.why(checked_user(user_id), memories)
 
     async def get_sessions(self, user_id: int | str) -> list[DialogSession]:
         """The user's sessions, oldest first."""

@@ -24,6 +24,7 @@ FactWhat = Literal[
     "expired",
     "forgotten",
 ]
+Memories = tuple[tuple[ItemKind, int, float], ...]  # kind, id and score of what an answer was given
 MadeBy = Literal["extraction", "hand", "dream", "prune"]
 
 CATEGORIES: tuple[Category, ...] = (
@@ -200,7 +201,7 @@ class AnswerEvent:
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     error: str | None = None
-    memories: tuple[tuple[ItemKind, int, float], ...] = ()
+    memories: Memories = ()
     counted_tokens: int | None = None
 
 

@@ -27,6 +27,7 @@ async def assistant(settings: Settings) -> AsyncIterator[tuple[Assistant, Hybrid
             app = await build_assistant(settings, memory, model)
             memory.when_forgotten(app.states.forget)
             memory.when_forgotten(app.searches.forget)
+            memory.when_forgotten(app.awaited.forget)
             memory.when_forgotten(app.access.forget)
             if model is not None:
                 model.breaker.when_back(memory.catch_up)

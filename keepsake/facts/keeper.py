@@ -6,8 +6,9 @@ import asyncio
 import logging
 import sqlite3
 from collections.abc import Awaitable, Sequence
+from dataclasses import replace
 from datetime import datetime
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 
@@ -35,6 +36,8 @@ from keepsake.store import users
 from keepsake.store.storage import SQLiteMemoryStorage
 
 log = logging.getLogger(__name__)
+
+Refusal = Literal["secret", "gone"]  # why a correction was not stored
 
 
 class Extractor(Protocol):
@@ -88,15 +91,28 @@ class FactKeeper:
         if holds_secret(text):
             return None
         proposal = Proposal(by_hand(text))
+        return await self._storage.database.write(self._keep_by_hand, user_id, proposal)
 
-        def write(connection: sqlite3.Connection) -> Fact:
-            now = self._storage.now_micros()
-            users.ensure(connection, user_id, now)
-            stored = settle(connection, user_id, [proposal], now=now, made_by="hand", gate=self._gate)
-            self._storage.queue_facts(connection, user_id, stored)
-            return fact_rows.by_ids(connection, user_id, stored)[0]
+    async def correct(self, user_id: int, fact_id: int, text: str) -> Fact | Refusal:
+        """Stores the user's own wording in the place of an active fact, which is kept as one that was corrected."""
+        if holds_secret(text):
+            return "secret"
+
+        def write(connection: sqlite3.Connection) -> Fact | Refusal:
+            wrong = next(iter(fact_rows.by_ids(connection, user_id, [fact_id])), None)
+            if wrong is None or wrong.status != "active":
+                return "gone"
+            draft = replace(by_hand(text), category=wrong.category, type=wrong.type, topic=wrong.topic)
+            return self._keep_by_hand(connection, user_id, Proposal(draft, instead_of=wrong.id))
 
         return await self._storage.database.write(write)
+
+    def _keep_by_hand(self, connection: sqlite3.Connection, user_id: int, proposal: Proposal) -> Fact:
+        now = self._storage.now_micros()
+        users.ensure(connection, user_id, now)
+        stored = settle(connection, user_id, [proposal], now=now, made_by="hand", gate=self._gate)
+        self._storage.queue_facts(connection, user_id, stored)
+        return fact_rows.by_ids(connection, user_id, stored)[0]
 
     async def extract(self, extractor: Extractor, asked: Named | None, job: Job) -> Done:
         """The job that draws facts from the next unread messages; `extractor` asks `asked`. Raises ModelError."""

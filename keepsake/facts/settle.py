@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from keepsake.clock import from_micros, to_micros
@@ -20,11 +20,15 @@ from keepsake.store import facts, history
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A draft with what was found out before the transaction: cosines with facts, and messages that it takes back."""
+    """A draft with what was found out before the transaction: cosines with facts, and messages that it takes back.
+
+    `instead_of`: the fact that it corrects, whatever the two say.
+    """
 
     draft: FactDraft
     cosines: Mapping[int, float] = field(default_factory=dict)
     correcting: Collection[int] = ()
+    instead_of: int | None = None
 
 
 def settle(
@@ -42,7 +46,11 @@ def settle(
     for proposal in proposals:
         draft = normalise(proposal.draft)
         decision = reconcile(draft, Known(list(known.values()), proposal.cosines, gate, proposal.correcting))
-        fact_id = _carry_out(connection, user_id, decision, now, made_by)
+        wrong = known.get(proposal.instead_of) if proposal.instead_of is not None else None
+        if wrong is not None and wrong not in decision.merged:
+            others = tuple(one for one in decision.ended if one[0].id != wrong.id)
+            decision = replace(decision, ended=(*others, (wrong, "corrected")))
+        fact_id = _carry_out(connection, user_id, decision, now, made_by, wrong)
         if fact_id is None:
             continue
         closed = [*(one.id for one in decision.merged), *(one.id for one, _ in decision.ended)]
@@ -68,8 +76,14 @@ def end(connection: sqlite3.Connection, fact: Fact, *, now: int) -> None:
 
 
 def _carry_out(
-    connection: sqlite3.Connection, user_id: int, decision: Decision, now: int, made_by: MadeBy
+    connection: sqlite3.Connection,
+    user_id: int,
+    decision: Decision,
+    now: int,
+    made_by: MadeBy,
+    wrong: Fact | None = None,
 ) -> int | None:
+    """The id of the new row. `wrong`: what it is the right wording of, so that it holds since then."""
     draft = decision.draft
     at = facts.said_at(connection, user_id, draft.message_ids)
     at = now if at is None else at
@@ -79,13 +93,14 @@ def _carry_out(
     if decision.what in ("known", "yields"):
         return None
     merged = decision.merged
+    since = merged if wrong is None or wrong in merged else (*merged, wrong)
     fact_id = facts.insert(
         connection,
         user_id,
         draft,
         now,
         said_at=at,
-        since=min((to_micros(one.valid_from or one.created_at) for one in merged), default=None),
+        since=min((to_micros(one.valid_from or one.created_at) for one in since), default=None),
         hits=sum(one.hits for one in merged),
         last_hit_at=max((to_micros(one.last_hit_at) for one in merged if one.last_hit_at), default=None),
     )

@@ -55,6 +55,8 @@ class Markers:
     object_before: re.Pattern[str]
     object_after: re.Pattern[str]
     correction: re.Pattern[str]
+    correction_opening: re.Pattern[str]
+    correction_lead: re.Pattern[str]
     lasting: re.Pattern[str]
     empty: frozenset[str]
     conjunctions: frozenset[str]
@@ -102,6 +104,7 @@ def markers() -> Markers:
         name: _one_of(data[name], r"(?:\s+|(?=[\u4e00-\u9fff]))(?:{})$")
         for name in ("denied_after", "object_after")
     }
+    openings = {name: _one_of(data[name], "(?:{})") for name in ("correction_opening", "correction_lead")}
     anywhere = {name: _one_of(data[name], "(?:{})") for name in ("negation", "past", "future", "correction")}
     return Markers(
         user=_one_of(sorted(data["user"], key=len, reverse=True), r"(?:{})"),
@@ -112,6 +115,7 @@ def markers() -> Markers:
         **before,
         **after,
         **anywhere,
+        **openings,
     )
 
 

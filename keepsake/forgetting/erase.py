@@ -24,7 +24,7 @@ from keepsake.forgetting import registry
 from keepsake.forgetting.ledger import Ledger, Receipt
 from keepsake.forgetting.plan import Plan, plan_path, remove
 from keepsake.forgetting.scan import scan_apart, traces
-from keepsake.store import embeddings, jobs, users
+from keepsake.store import embeddings, in_flight, inbox, jobs, users
 from keepsake.store.database import Database
 
 log = logging.getLogger(__name__)
@@ -65,6 +65,7 @@ async def erase_user(
     plan = await _prepare(db, path, user_id, begun)
     if plan is None:
         return None
+    await asyncio.to_thread(in_flight.drop, data_dir, await db.read(inbox.filed_of, user_id))
     erased = await db.write(delete_rows, user_id)
     await _erase_vectors(db, chroma, data_dir, plan.handles, now)
     await _rewrite(db)

@@ -77,6 +77,7 @@ TABLES: tuple[TableEntry, ...] = (
     ),
     TableEntry("summaries", "what older messages came to", _OF_USER, 0, texts=("content",)),
     TableEntry("speakers", "who has spoken in a memory", _OF_USER, 0, texts=("name",)),
+    TableEntry("privacy", "who has asked that nothing is kept: times, no contents", _OF_USER, 0),
     TableEntry("message_keys", "what others call a message", _OF_USER, 0),
     TableEntry("fact_sources", "which messages a fact comes from", _OF_USER, 1),
     TableEntry("embeddings", "vectors of messages and facts", _OF_USER, 2, vectors=("vector",)),
@@ -143,6 +144,7 @@ FILES: tuple[FileEntry, ...] = (
         "erasures.jsonl", "that somebody was erased, as a keyed hash: nobody's", "kept: it is the proof"
     ),
     FileEntry("erasures.key", "the key of those hashes: nobody's", "kept"),
+    FileEntry("in-flight-*", "messages that are not to be kept, until they are answered", "with their rows"),
     FileEntry("erasing-*.npz", "keyed hashes of what an unfinished erasure looks for", "removed at its end"),
 )
 

@@ -29,10 +29,13 @@ command-start = what this is
 command-help = all commands
 command-stats = how much is remembered
 command-remember = keep something for good: /remember TEXT
-command-facts = what is known about you
+command-facts = what is known about you, to be corrected: /facts, /facts WORDS, /facts 2026-03
 command-why = which memories my last answer used
 command-search = look for something in memory: /search WORDS
 command-context = what the model is given about you
+command-pause = keep nothing of what I write, until /resume
+command-resume = remember again what I write
+command-incognito = one conversation without memory: nothing known is used, nothing is kept
 command-language = choose the language
 command-cancel = stop the answer that is being written
 command-delete_me = have everything about you forgotten
@@ -88,11 +91,69 @@ section-stm = recent messages
 section-ltm = older messages
 section-rag = recalled messages
 section-message = your message
+pause-begun =
+    ⏸ Paused. From now on I keep nothing of what you write, nor of my answers, until you send /resume.
+    I still answer, with what I remember from before and with what is said now, which goes when the pause ends or I am restarted.
+pause-already = ⏸ It is paused already: I keep nothing. /resume ends that.
+pause-goes-on = ⏸ Still paused: I keep nothing of this. /resume ends that.
+resume-done = ▶ From now on I remember again what you write. What was said meanwhile is forgotten.
+resume-nothing = ▶ Nothing is paused: I remember what you write.
+incognito-begun =
+    🕶 A new conversation: I use nothing that I know about you, and keep nothing of it.
+    It ends with /incognito, after { $minutes } quiet minutes, or when I am restarted.
+incognito-end = End it
+incognito-ended = ▶ That conversation is over and forgotten. From now on I remember again what you write.
+incognito-ended-paused = That conversation is over and forgotten. ⏸ It is still paused: I keep nothing. /resume ends that.
+incognito-over = 🕶 The conversation without memory had ended meanwhile. I have neither kept nor answered this message: send it again if I may remember it, or /incognito for another such conversation.
+private-not-stored = ⏸ At present I keep nothing, so I did not store that. /resume ends this.
+private-no-model = No language model is set up (OPENAI_BASE_URL, or the local one that “make run” fetches), so I cannot answer. Your message is not kept.
+private-no-answer = The language model gives no answer right now. Your message is not kept; please send it again later.
+private-tokens-used-up = Your tokens of today ({ $count }) are used up, so I cannot answer until { $until }. Your message is not kept.
 facts-title = What I know about you:
 facts-empty = No facts yet: I learn them from what you write.
 facts-page = Page { $page } of { $pages }
+facts-found = What I know about that:
+facts-not-found = I know nothing about that. /facts shows all.
+facts-search-again = I no longer hold that search. Please make it again with /facts.
+facts-held-then = What was held true in { $date }:
+facts-none-then = Nothing that I know was held true in { $date }.
+facts-no-date = There is no such date: { $date }. Write a year, a month or a day: /facts 2026, /facts 2026-03 or /facts 2026-03-14.
+facts-yet-to-come = { $date } is yet to come.
+fact-holds-since = (since { $since })
+fact-held = ({ $since } – { $until })
+fact-learned-later = (I learned it on { $date })
+fact-taken-back = (I believed it from { $since } to { $until }; it was corrected)
+fact-about = { $category }, confidence { $confidence }, updated { $date }
+fact-status-superseded = It holds no longer: something newer took its place.
+fact-status-merged = It was put together with another fact that says the same.
+fact-status-expired = Its time is over.
+fact-sources = Where it comes from:
+fact-source-gone = • the message is no longer held
+fact-history = Its history:
+fact-correct = Correct
+fact-back = ◀ Back
+fact-cancel = Leave it as it is
+fact-gone = I no longer hold that as it was. /facts shows what I know now.
+change-line = • { $date } { $what }: { $text }
+change-learned = learned
+change-agreed = said again
+change-returned = true again
+change-merged = before, in other words
+change-superseded = before
+change-denied = before, until you said it no longer holds
+change-corrected = before, corrected
+change-doubted = kept, though something else was guessed
+change-expired = its time was over
+change-forgotten = forgotten
+change-by-hand = by yourself
+correct-asks =
+    Send me the right wording in place of “{ $content }”.
+    I wait ten minutes for it. Any command, or the button, leaves it as it is.
+correct-done = Corrected. From now on: { $content }
+correct-dropped = I left it as it is.
 remember-usage = Write what to remember: /remember TEXT
 remember-done = I will remember: { $content }
+remember-this = Remember this: { $content }
 remember-secret = That looks like a password, a key or a card number. I do not keep those.
 why-title = What my last answer was given from memory, with how well each fits:
 why-nothing = My last answer was given nothing from memory.
@@ -133,6 +194,7 @@ delete-me-left =
     }
 unknown-command = I do not know /{ $name }. /help lists what I know.
 button-stale = That button is no longer in use.
+button-not-yours = That button belongs to somebody else.
 
 ## The conversation
 

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
-from typing import Protocol
+from typing import Any, Protocol
 
 from keepsake.facts.sensitive import mask
 from keepsake.locales import translate
@@ -76,13 +76,20 @@ class Contexts:
         before: int | None = None,
         now: datetime | None = None,
         model: str | None = None,
+        said: Sequence[Message] = (),
+        remembered: bool = True,
     ) -> Recalled:
-        """The context block for a question, with what stands in it, as it fits `model`. `now`: default the clock's."""
+        """The context block for a question, with what stands in it, as it fits `model`. `now`: default the clock's.
+
+        `said`: what was said since, and stands nowhere in the store. `remembered` False: the block has only that.
+        """
         settings = self._settings
         now = now or self._storage.now()
         stm_size = settings.stm_size if stm_size is None else stm_size
         ltm_size = settings.ltm_size if ltm_size is None else ltm_size
-        recent = await self._storage.last_messages(user_id, stm_size + ltm_size, before)
+        size = stm_size + ltm_size
+        kept = await self._storage.last_messages(user_id, size, before) if remembered else []
+        recent = [*kept, *said][-size:] if size else []
         stm = recent[-stm_size:] if stm_size else []
         ltm = recent[: len(recent) - len(stm)]
         question = Question(
@@ -94,13 +101,13 @@ class Contexts:
             # What is cut short in the LTM may be recalled, and then stands whole in the RAG instead.
             without={message.id for message in recent} - {one.id for one in ltm if is_cut(one.content)},
         )
-        everything_stands_there = len(recent) < stm_size + ltm_size and len(question.without) == len(recent)
+        everything_stands_there = len(recent) < size and len(question.without) == len(recent)
         # The search waits for its embedding; all else is read meanwhile.
-        limit = 0 if everything_stands_there else settings.rag_size
+        limit = settings.rag_size if remembered and not everything_stands_there else 0
         found, facts, known_summaries, language, budget = await asyncio.gather(
             self._search(question, limit, above_floor=True),
-            self._profile(user_id, query, now),
-            self._summaries(user_id, recent, before),
+            self._profile(user_id, query, now) if remembered else _nothing(),
+            self._summaries(user_id, recent, before) if remembered else _nothing(),
             self._storage.language(user_id),
             self._models.budget(model),
         )
@@ -126,6 +133,10 @@ class Contexts:
             summaries.newest, user_id, self._settings.summaries_in_prompt, before
         )
         return [(one.said_at, one.content) for one in newest if one.first_id < shown_from]
+
+
+async def _nothing() -> list[Any]:
+    return []
 
 
 def _memories(

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from keepsake.store import users
 
 _BOT = "telegram_bot"  # in `meta`
+FILED = ""  # the payload of an update whose contents stand in a file (keepsake.store.in_flight)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +25,12 @@ class Arrived:
 
 @dataclass(frozen=True, slots=True)
 class Undone:
-    """An update that waits for its turn, without its contents."""
+    """An update that waits for its turn, without its contents. `filed`: they are not in memory.db."""
 
     update_id: int
     chat_id: int | None
     thread_id: int | None
+    filed: bool = False
 
 
 def begin(connection: sqlite3.Connection, bot: str) -> None:
@@ -49,16 +51,26 @@ def put(connection: sqlite3.Connection, updates: Iterable[Arrived], now: int) ->
             (update.update_id, update.chat_id, update.thread_id, update.user_id, update.payload, now),
         ).rowcount
         if stored:
-            new.append(Undone(update.update_id, update.chat_id, update.thread_id))
+            filed = update.payload == FILED
+            new.append(Undone(update.update_id, update.chat_id, update.thread_id, filed))
     return new
 
 
 def undone(connection: sqlite3.Connection) -> list[Undone]:
     """All that is not done, in the order of arrival."""
     rows = connection.execute(
-        "SELECT update_id, chat_id, thread_id FROM inbox WHERE done_at IS NULL ORDER BY update_id"
+        "SELECT update_id, chat_id, thread_id, payload = ? FROM inbox WHERE done_at IS NULL ORDER BY update_id",
+        (FILED,),
     )
-    return [Undone(*row) for row in rows]
+    return [Undone(update, chat, thread, bool(filed)) for update, chat, thread, filed in rows]
+
+
+def filed_of(connection: sqlite3.Connection, user_id: int) -> list[int]:
+    """A person's updates whose contents stand in files."""
+    rows = connection.execute(
+        "SELECT update_id FROM inbox WHERE user_id = ? AND payload = ?", (user_id, FILED)
+    )
+    return [row[0] for row in rows]
 
 
 def payload(connection: sqlite3.Connection, update_id: int) -> str | None:

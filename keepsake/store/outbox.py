@@ -16,6 +16,8 @@ State = Literal["waiting", "sending", "sent", "lost", "refused"]
 
 PREVIEW, NOTE, REPLY, ANSWER = "preview", "note", "reply", "answer"  # what letters' names begin with
 
+IN_RAM = ""  # the payload of a letter that is not to be kept
+
 _COLUMNS = "id, update_id, name, user_id, chat_id, thread_id, payload, telegram_id"
 
 
@@ -35,12 +37,13 @@ class Letter:
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where the messages for one update go."""
+    """Where the messages for one update go. `private`: what they say is not to be kept."""
 
     update_id: int
     user_id: int
     chat_id: int
     thread_id: int | None = None
+    private: bool = False
 
 
 def put(
@@ -116,6 +119,11 @@ def mark(
         {"state": state, "telegram": telegram_id, "id": letter_id},
     )
     return changed.rowcount > 0
+
+
+def drop_unsendable(connection: sqlite3.Connection) -> None:
+    """Letters whose contents went with the process that held them: what they answer is handled again."""
+    connection.execute("DELETE FROM outbox WHERE payload = ?", (IN_RAM,))
 
 
 def drop_settled_before(connection: sqlite3.Connection, moment: int) -> None:

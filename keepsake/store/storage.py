@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from keepsake.clock import Clock, system_clock, to_micros
-from keepsake.models import AnswerEvent, DialogSession, Fact, FactChange, Message, Reason
+from keepsake.models import AnswerEvent, DialogSession, Fact, FactChange, Memories, Message, Reason
 from keepsake.store import embeddings, events, facts, history, jobs, messages, summaries, users
 from keepsake.store.database import Database
 from keepsake.store.jobs import EMBED, EXPIRE, EXTRACT, IDLE, SUMMARISE
@@ -216,9 +216,13 @@ class SQLiteMemoryStorage:
                 connection, event.user_id, [item for kind, item, _ in event.memories if kind == "fact"], now
             )
 
-    async def why(self, user_id: int) -> list[Reason] | None:
-        """What the user's last answer was given from memory, best first; None where there was no answer."""
-        return await self.database.read(_reasons, user_id)
+    async def why(self, user_id: int, memories: Memories | None = None) -> list[Reason] | None:
+        """What the user's last answer was given from memory, best first; None where there was no answer.
+
+        `memories`: what an answer was given that is not kept itself.
+        """
+        # Among the writes, behind the one that notes that answer: a reader could still miss it.
+        return await self.database.write(_reasons, user_id, memories)
 
     async def counts(self, user_id: int) -> dict[str, int]:
         return await self.database.read(messages.counts, user_id)
@@ -243,12 +247,12 @@ class SQLiteMemoryStorage:
         await self.database.write(users.set_meta, OWNER, str(user_id))
 
 
-def _reasons(connection: sqlite3.Connection, user_id: int) -> list[Reason] | None:
-    memories = events.last_memories(connection, user_id)
-    if memories is None:
+def _reasons(connection: sqlite3.Connection, user_id: int, memories: Memories | None) -> list[Reason] | None:
+    given = events.last_memories(connection, user_id) if memories is None else memories
+    if given is None:
         return None
     reasons = []
-    for kind, item, score in sorted(memories, key=lambda memory: -memory[2]):
+    for kind, item, score in sorted(given, key=lambda memory: -memory[2]):
         fact = next(iter(facts.by_ids(connection, user_id, [item])), None) if kind == "fact" else None
         if fact is None and kind == "fact":
             continue

@@ -53,6 +53,10 @@ class TelegramChat:
         self.pressed: int | None = None  # Telegram's number of the message whose button was pressed
 
     @property
+    def place(self) -> str:
+        return f"{self._to.chat_id}:{self._to.thread_id or 0}"
+
+    @property
     def receipt_to(self) -> dict[str, object]:
         return {
             "chat_id": self._to.chat_id,
@@ -108,8 +112,11 @@ class TelegramChat:
         if self._answering is not None:
             self._answering.cancel()
 
-    def posting(self, text: str) -> Also:
-        return self._mail.posting(self._to, answer_parts(text))
+    def posting(self, text: str, buttons: Sequence[Button] = ()) -> Also:
+        return self._mail.posting(self._to, answer_parts(text), buttons)
+
+    async def answer(self, text: str) -> None:
+        await self._mail.answer(self._to, answer_parts(text))
 
     async def deliver(self) -> None:
         await self._mail.deliver(self._to.update_id)

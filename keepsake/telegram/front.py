@@ -22,6 +22,7 @@ from keepsake.store.database import Database
 from keepsake.store.inbox import Undone
 from keepsake.store.outbox import Address
 from keepsake.telegram.chat import TelegramChat
+from keepsake.telegram.discretion import Discretion
 from keepsake.telegram.farewell import Farewells
 from keepsake.telegram.inbox import Inbox, number_of
 from keepsake.telegram.lanes import Key, Lanes, lane_of
@@ -40,7 +41,7 @@ class Front:
     def __init__(self, app: Assistant, bot: Bot, database: Database, clock: Clock) -> None:
         self._app = app
         self._bot = bot
-        self._inbox = Inbox(database, clock)
+        self._inbox = Inbox(database, clock, Discretion(app.privacy))
         self._limits = Limits()
         self._outbox = Outbox(database, bot, self._limits, clock)
         self._previews = Previews(bot, self._limits, self._outbox)
@@ -59,6 +60,7 @@ class Front:
     async def resume(self) -> None:
         """Goes on with what was left undone."""
         await self._inbox.begin(self._bot.id)
+        await self._outbox.begin()
         for update in await self._inbox.undone():
             self._lanes.add(update)
         self._farewells.look()
@@ -182,7 +184,8 @@ class Front:
 
     def _chat(self, update: Update, message: Message, user: telegram.User) -> TelegramChat:
         thread = message.message_thread_id if message.is_topic_message else None
-        to = Address(update.update_id, user.id, message.chat_id, thread)
+        private = self._app.privacy.mode(user.id) is not None
+        to = Address(update.update_id, user.id, message.chat_id, thread, private)
         language = pick_language(user.language_code, self._app.settings.default_language)
         return TelegramChat(self._bot, self._limits, self._outbox, self._previews, to, language)
 

@@ -11,6 +11,7 @@ import logging
 import sqlite3
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import httpx
@@ -49,12 +50,17 @@ class Outbox:
         self._bot = bot
         self._limits = limits
         self._clock = clock
+        self._held: dict[int, dict[str, str]] = {}  # by update: payloads of letters that are not to be kept
         self._flying: set[asyncio.Task[None]] = set()
         # By chat and Telegram's number: a hash of what a message was changed to last.
         self._changed: OrderedDict[tuple[int, int], int] = OrderedDict()
         self._previews: dict[
             int, Part
         ] = {}  # by update: what is shown now, where an answer grows in a message
+
+    async def begin(self) -> None:
+        """To be called before anything is handled."""
+        await self._database.write(outbox.drop_unsendable)
 
     async def post(
         self,
@@ -69,6 +75,9 @@ class Outbox:
         `replaces`: Telegram's number of a message of ours that the first part takes the place of.
         """
         letters = _letters(name, parts, buttons)
+        if to.private:
+            self._held.setdefault(to.update_id, {}).update(letters)
+            letters = [(name, outbox.IN_RAM) for name, _ in letters]
 
         def put(connection: sqlite3.Connection) -> None:
             outbox.put(connection, to, letters, self._now(), replaces=replaces)
@@ -76,9 +85,16 @@ class Outbox:
         await self._database.write(put)
         await self.deliver(to.update_id)
 
-    def posting(self, to: Address, parts: Sequence[Part]) -> Callable[[sqlite3.Connection, Remembered], None]:
+    async def answer(self, to: Address, parts: Sequence[Part]) -> None:
+        """Sends an answer that is kept nowhere, in the place of its preview."""
+        shown = await self._database.read(outbox.preview_of, to.update_id)
+        await self.post(to, outbox.ANSWER, parts, replaces=shown)
+
+    def posting(
+        self, to: Address, parts: Sequence[Part], buttons: Sequence[Button] = ()
+    ) -> Callable[[sqlite3.Connection, Remembered], None]:
         """A step that puts an answer in, for the transaction that keeps it in memory."""
-        letters = _letters(outbox.ANSWER, parts)
+        letters = _letters(outbox.ANSWER, parts, buttons)
 
         def put(connection: sqlite3.Connection, message: Remembered) -> None:
             outbox.put(connection, to, letters, self._now(), message_id=message.id)
@@ -106,8 +122,22 @@ class Outbox:
 
     async def deliver(self, update_id: int) -> None:
         """Sends the update's letters that are not settled, in their order."""
+        try:
+            await self._deliver(update_id)
+        except asyncio.CancelledError:
+            self._held.pop(update_id, None)
+            raise
+        self._held.pop(update_id, None)
+
+    async def _deliver(self, update_id: int) -> None:
+        held = self._held.get(update_id, {})
         for letter in await self._database.read(outbox.to_send, update_id):
-            await self._settle(letter)
+            if letter.payload != outbox.IN_RAM:
+                await self._settle(letter)
+            elif letter.name in held:
+                await self._settle(replace(letter, payload=held[letter.name]))
+            else:
+                await self._mark(letter, "lost")
             if letter.name != outbox.PREVIEW:
                 self._previews.pop(update_id, None)
 

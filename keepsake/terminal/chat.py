@@ -18,6 +18,7 @@ class TerminalChat:
     """One person at a terminal or behind a pipe. `closed`: nobody reads the output any more."""
 
     kind: Literal["terminal"] = "terminal"
+    place = "terminal"
     receipt_to: dict[str, object] | None = None  # it is waited for
 
     def __init__(self, user_id: int, language: str, out: TextIO, notes: TextIO) -> None:
@@ -27,6 +28,7 @@ class TerminalChat:
         self._out = out
         self._notes = notes
         self._buttons: Sequence[Button] = ()
+        self._below: Sequence[Button] = ()  # of an answer that is shown already
         self.closed = False
 
     async def send(
@@ -37,8 +39,7 @@ class TerminalChat:
         bold: Sequence[tuple[int, int]] = (),  # noqa: ARG002 - a pipe has plain text only
         in_place: bool = False,  # noqa: ARG002 - what was printed stays
     ) -> None:
-        labels = [f"[{number}] {button.label}" for number, button in enumerate(buttons, 1)]
-        self._write("\n".join([text.rstrip("\n"), *labels]) + "\n")
+        self._write("\n".join([text.rstrip("\n"), *_labels(buttons)]) + "\n")
         if buttons:
             self._buttons = buttons
 
@@ -56,11 +57,17 @@ class TerminalChat:
             if not last.endswith("\n"):
                 self._write("\n")
 
-    def posting(self, text: str) -> None:
-        """Nothing: it was shown as it came."""
+    def posting(self, text: str, buttons: Sequence[Button] = ()) -> None:  # noqa: ARG002
+        """The text was shown as it came."""
+        self._below = buttons
 
     async def deliver(self) -> None:
-        """Nothing is left to send."""
+        if self._below:
+            self._write("".join(f"{label}\n" for label in _labels(self._below)))
+            self._buttons, self._below = self._below, ()
+
+    async def answer(self, text: str) -> None:
+        """Nothing: it was shown as it came."""
 
     def typing(self) -> AbstractAsyncContextManager[None]:
         return nullcontext()
@@ -90,6 +97,10 @@ class TerminalChat:
         except OSError:  # a closed pipe, a full disk: nobody reads on
             self.closed = True
             _send_nowhere(self._out)
+
+
+def _labels(buttons: Sequence[Button]) -> list[str]:
+    return [f"[{number}] {button.label}" for number, button in enumerate(buttons, 1)]
 
 
 def _send_nowhere(stream: TextIO) -> None:

@@ -13,9 +13,11 @@ from bot_models.user_state import StateManager, UserState
 from keepsake.access import Access
 from keepsake.assistant import Assistant, Button, Said
 from keepsake.errors import ContextTooLong
+from keepsake.facts.keeper import Refusal
 from keepsake.forgetting.service import Pause
 from keepsake.llm.client import Remake, Turn
-from keepsake.models import AnswerEvent, Fact, ItemKind, Message, Reason, Spent
+from keepsake.models import AnswerEvent, Fact, FactChange, ItemKind, Memories, Message, Reason, Spent
+from keepsake.privacy import Privacy
 from keepsake.prompt.request import Budget, fit_message
 from keepsake.settings import load_settings
 from keepsake.store.storage import Also
@@ -122,7 +124,14 @@ class FakeMemory:
         return len(mine)
 
     async def recall(
-        self, user_id: int | str, query: str, *, before: int | None, model: str | None = None
+        self,
+        user_id: int | str,
+        query: str,
+        *,
+        before: int | None,
+        model: str | None = None,
+        said: Sequence[Message] = (),
+        remembered: bool = True,
     ) -> FakeRecalled:
         self._fail()
         past = [message for message in self._of(user_id) if before is None or message.id < before]
@@ -168,13 +177,22 @@ class FakeMemory:
     def account(self, user_id: int | str) -> FakeAccount:
         return FakeAccount()
 
-    async def get_facts(self, user_id: int | str) -> list[Fact]:
+    async def get_facts(self, user_id: int | str, *, all_statuses: bool = False) -> list[Fact]:
         return self.known_facts
+
+    async def get_fact_history(self, user_id: int | str) -> list[FactChange]:
+        return []
+
+    async def correct(self, user_id: int | str, fact_id: int, text: str) -> Fact | Refusal:
+        raise NotImplementedError("the real memory is asked for this")
 
     async def remember(self, user_id: int | str, text: str) -> Fact | None:
         raise NotImplementedError("the real memory is asked for this")
 
-    async def why(self, user_id: int | str) -> list[Reason] | None:
+    async def privacy(self) -> Privacy:
+        return Privacy()
+
+    async def why(self, user_id: int | str, memories: Memories | None = None) -> list[Reason] | None:
         return self.reasons
 
     async def record_answer(self, event: AnswerEvent) -> None:
@@ -258,6 +276,7 @@ class RecordingChat:
     """Keeps what it was told to show."""
 
     kind: Literal["telegram", "terminal"]
+    place = "here"
     receipt_to: dict[str, object] | None = None
 
     def __init__(self, user_id: int = 7, kind: Literal["telegram", "terminal"] = "telegram") -> None:
@@ -295,11 +314,15 @@ class RecordingChat:
             if text:
                 self.shown.append(text)
 
-    def posting(self, text: str) -> None:
+    def posting(self, text: str, buttons: Sequence[Button] = ()) -> None:
         """It was shown as it came."""
+        self.buttons.extend(buttons)
 
     async def deliver(self) -> None:
         """Nothing is left to send."""
+
+    async def answer(self, text: str) -> None:
+        """It was shown as it came."""
 
     @asynccontextmanager
     async def typing(self) -> AsyncIterator[None]:

@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from handlers import receive
-from keepsake.assistant import Assistant, build_assistant
+from handlers import press, receive
+from keepsake.assistant import Assistant, Said, build_assistant
 from keepsake.clock import Clock, system_clock
 from keepsake.llm.factory import open_extraction_model, open_model
 from keepsake.manager import MemoryManager
@@ -50,3 +50,33 @@ async def talking(url: str, *, clock: Clock = system_clock, **values: Any) -> As
         model.breaker.when_back(memory.catch_up)
         yield Talk(await build_assistant(settings, memory, model), memory)
     await model.close()
+
+
+class Person:
+    """Somebody who talks and presses buttons in one chat."""
+
+    def __init__(self, talk: Talk, user: int = 7, language: str = "en") -> None:
+        self.app = talk.app
+        self.chat = RecordingChat(user)
+        self.chat.language = language
+
+    async def say(self, text: str, **said: Any) -> str:
+        """What is shown for a message, once all that it leads to is done."""
+        before = len(self.chat.shown)
+        self.chat.said = Said(**said)
+        self.chat.buttons.clear()
+        await receive(self.app, self.chat, text)
+        await self.app.tasks.wait()
+        return "\n".join(self.chat.shown[before:])
+
+    async def press(self, label: str) -> str:
+        """What is shown for a press of the button whose label has these words."""
+        (data,) = {button.data for button in self.chat.buttons if label in button.label}
+        return await self.press_data(data)
+
+    async def press_data(self, data: str) -> str:
+        assert len(data.encode()) <= 64
+        before = len(self.chat.shown)
+        self.chat.buttons.clear()
+        await press(self.app, self.chat, data)
+        return "\n".join(self.chat.shown[before:])
