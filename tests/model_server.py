@@ -374,7 +374,7 @@ def _text(behaviour: Behaviour) -> str:
         case "empty" | "refusal":
             return ""
         case "json":
-            return json.dumps(behaviour["value"], ensure_ascii=False)
+            return json.dumps(behaviour["value"])
         case _:
             return str(behaviour.get("text", "one two three four"))
 

@@ -6,6 +6,8 @@ import codecs
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from keepsake.text import storable
+
 if TYPE_CHECKING:
     from openai.types.chat import ChatCompletionChunk
 
@@ -56,7 +58,7 @@ def declines(chunk: ChatCompletionChunk) -> bool:
 class Characters:
     """Makes whole characters of pieces of text: JSON may bring surrogates, and a pair of them in two pieces.
 
-    A pair becomes the character that it means, a lone one U+FFFD.
+    A pair becomes the character that it means, a lone one and NUL become U+FFFD.
     """
 
     def __init__(self) -> None:
@@ -64,7 +66,7 @@ class Characters:
 
     def of(self, piece: str) -> str:
         """The piece, but for the first half of a pair at its end, which waits for the next one."""
-        return self._decoder.decode(piece.encode("utf-16-le", "surrogatepass"))
+        return storable(self._decoder.decode(piece.encode("utf-16-le", "surrogatepass")))
 
     def end(self) -> str:
         """What still waits."""

@@ -107,6 +107,7 @@ async def endpoint_saying(pieces: list[str]) -> AsyncIterator[str]:
         (["a \ud83d b", "\ude00 c"], "a \ufffd b\ufffd c"),
         (["a \ud83d", "\ud83d", "\ude00"], "a \ufffd😀"),
         (["a \ud83d"], "a \ufffd"),
+        (["a \0", "b"], "a \ufffdb"),
     ],
 )
 async def test_surrogates_become_characters(pieces: list[str], text: str) -> None:
@@ -223,6 +224,21 @@ async def test_a_form_without_end_is_tried_once_more_then_dropped(server: ModelS
             await model.formed(TURNS, SCHEMA, name="facts", parse=facts)
         assert (await model.formed(TURNS, SCHEMA, name="facts", parse=facts)).value == []
     assert len(server.requests) == 3
+
+
+async def test_texts_of_a_form_can_be_stored(server: ModelServer) -> None:
+    server.script({"do": "json", "value": {"facts": ["a \ud83d b", {"\ud83d": ["\0"]}, "\ud83d\ude00"]}})
+    async with model_at(server.url) as model:
+        found = (await model.formed(TURNS, SCHEMA, name="facts", parse=facts)).value
+    assert found == ["a \ufffd b", {"\ufffd": ["\ufffd"]}, "😀"]
+
+
+@pytest.mark.parametrize("name", ["bad \ud83d", "bad \0", 7, None])
+async def test_a_listed_name_that_cannot_be_stored_is_none(name: Any) -> None:
+    with ModelServer(models=[name]) as server:
+        async with model_at(server.url, name=None) as model:
+            with pytest.raises(ModelUnavailable, match="OPENAI_MODEL"):
+                await model.warm_up()
 
 
 async def test_slow_but_steady_is_not_silence() -> None:
