@@ -15,7 +15,8 @@ A behaviour is a dict. `do` is one of
     error    half of `text`, then an error event     empty    an answer of no characters
     filtered half of `text`, then a filter's end     refusal  a refusal, in the field for it
     deaf     nothing at all, for `seconds`          endless  `text` again and again, for ever
-`for` may be "chat", "structured" or "summary": the first waiting behaviour that fits a request is used, once.
+A `usage` in it takes the place of what was counted. `for` may be "chat", "structured" or "summary": the first waiting
+behaviour that fits a request is used, once.
 """
 
 from __future__ import annotations
@@ -331,7 +332,9 @@ class _Handler(BaseHTTPRequestHandler):
     def _finish(self, behaviour: Behaviour, body: Body, text: str) -> None:
         self._event(_chunk(body, None, behaviour.get("finish_reason", "stop")))
         if body.get("stream_options", {}).get("include_usage"):
-            self._event({**_chunk(body, None), "choices": [], "usage": _usage(body, text)})
+            self._event(
+                {**_chunk(body, None), "choices": [], "usage": behaviour.get("usage", _usage(body, text))}
+            )
         self._chunked(b"data: [DONE]\n\n")
         self._chunked(b"")
 
@@ -374,7 +377,7 @@ def _text(behaviour: Behaviour) -> str:
         case "empty" | "refusal":
             return ""
         case "json":
-            return json.dumps(behaviour["value"], ensure_ascii=False)
+            return json.dumps(behaviour["value"])
         case _:
             return str(behaviour.get("text", "one two three four"))
 

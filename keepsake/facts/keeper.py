@@ -39,6 +39,9 @@ log = logging.getLogger(__name__)
 
 Refusal = Literal["secret", "gone"]  # why a correction was not stored
 
+# A model may refuse a message each time it sees it: then the ones after it would never be read.
+MOST_LOOKS = 5
+
 
 class Extractor(Protocol):
     """Draws facts from a window of messages, asking no more than `context_tokens` (keepsake.facts.extract).
@@ -76,6 +79,7 @@ class FactKeeper:
         self._models = models
         self._gate = gate_of(vectors.embedder.name if vectors else None)
         self._weighting = weighting_of(settings)
+        self._looks: dict[int, tuple[int, int]] = {}  # by user: a cursor, and how often what follows failed
 
     async def profile(self, user_id: int, query: str, now: datetime) -> list[tuple[Fact, float]]:
         """The facts for the profile of a question with their scores, best first."""
@@ -132,8 +136,8 @@ class FactKeeper:
             await self._models.too_long(error, most)
             raise
         except ModelAnswerInvalid as error:
-            log.warning("extraction: %s; the same messages are looked at again with the next ones", error)
-            return Done()
+            return self._in_vain(user_id, cursor, window, error)
+        self._looks.pop(user_id, None)
         if extraction.refused:
             log.debug("extraction: %d facts, refused: %s", len(extraction.drafts), dict(extraction.refused))
         proposals = await self._proposals(user_id, extraction.drafts, window)
@@ -145,6 +149,21 @@ class FactKeeper:
             self._storage.end_extraction(connection, user_id, window[-1].id)
 
         return Done(commit)
+
+    def _in_vain(
+        self, user_id: int, cursor: int, window: Sequence[Message], error: ModelAnswerInvalid
+    ) -> Done:
+        """The messages are looked at again with the next ones, after MOST_LOOKS they are passed over."""
+        before, looks = self._looks.get(user_id, (cursor, 0))
+        looks = looks + 1 if before == cursor else 1
+        if looks < MOST_LOOKS:
+            self._looks[user_id] = (cursor, looks)
+            log.warning("extraction: %s; the same messages are looked at again with the next ones", error)
+            return Done()
+        self._looks.pop(user_id, None)
+        passed = sum(message.id > cursor for message in window)
+        log.warning("extraction: %s; %d messages are passed over after %d looks", error, passed, looks)
+        return Done(lambda connection: self._storage.end_extraction(connection, user_id, window[-1].id))
 
     async def idle(self, job: Job) -> Done:
         """The job of a quiet user: what is unread is looked at."""

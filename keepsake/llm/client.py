@@ -271,7 +271,8 @@ class ChatModel:
                         yield piece
             finally:
                 if answer.text or answer.finish_reason is not None:
-                    await account.charge(await asyncio.to_thread(_spent, answer, request))
+                    answer.usage, spent = await asyncio.to_thread(_spent, answer, request)
+                    await account.charge(spent)
             if answer.declined:
                 raise ModelDeclined("The model declined to answer, or a content filter stopped it.")
             if not answer.text.strip():
@@ -313,16 +314,18 @@ class ChatModel:
             yield piece
 
 
-def _spent(answer: Answer, request: Request) -> Spent:
-    """What a request took: as the endpoint counted, else reckoned."""
-    prompt, completion = answer.usage.prompt_tokens, answer.usage.completion_tokens
-    asked = sum(estimate(turn.content) for turn in request.turns) if prompt is None else 0
-    said = estimate(answer.text) if completion is None else 0
-    return Spent(
+def _spent(answer: Answer, request: Request) -> tuple[Usage, Spent]:
+    """What the endpoint counted, as far as it can be believed, and what the request took: so counted, else reckoned."""
+    asked, said = sum(estimate(turn.content) for turn in request.turns), estimate(answer.text)
+    # What a model thought counts as well, and is not seen.
+    usage = answer.usage.believed(asked, said, most_said=max(said, request.max_tokens))
+    prompt, completion = usage.prompt_tokens, usage.completion_tokens
+    reckoned = (asked if prompt is None else 0) + (said if completion is None else 0)
+    return usage, Spent(
         answer.model,
         asked if prompt is None else prompt,
         said if completion is None else completion,
-        asked + said,
+        reckoned,
     )
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from keepsake.llm.bounds import most_characters
 from keepsake.locales import translate
 from tests.handlers.talking import talking
 from tests.model_server import ModelServer
@@ -101,9 +102,10 @@ async def test_an_answer_that_ends_in_the_middle_is_kept_as_far_as_it_came(do: s
 async def test_an_answer_without_end_is_cut_short_and_kept_so() -> None:
     with ModelServer() as server:
         async with talking(server.url, answer_tokens=16) as talk:
-            server.script({"do": "endless", "text": "and so on "})
-            whole = ("and so on " * 26)[: 16 * 16]
-            assert await talk.say(ASKED) == [whole, translate("en", "model-cut-short")]
+            server.script({"do": "endless", "text": "and so on " * 100})
+            shown = await talk.say(ASKED)
+            whole = ("and so on " * 10_000)[: most_characters(16)]
+            assert shown == [whole, translate("en", "model-cut-short")]
             assert await talk.said() == [("user", ASKED), ("assistant", whole)]
             assert await talk.say("again") == ["You wrote: again"]
 
@@ -122,6 +124,46 @@ async def test_a_dead_endpoint_is_left_alone_for_a_while_and_found_out_by_one_re
             assert (await talk.say(ASKED))[0].startswith(translate("en", LATER))
             assert len(server.requests) == 3
             assert len(await talk.said()) == 8
+
+
+REFUSED_FORM = {"do": "refusal", "for": "structured"}
+
+
+@pytest.mark.parametrize("bad", [[REFUSED_FORM], [{"do": "text", "text": "no", "for": "structured"}] * 2])
+async def test_messages_that_a_model_always_refuses_are_passed_over_after_three_looks(
+    bad: list[dict[str, Any]], caplog: pytest.LogCaptureFixture
+) -> None:
+    with ModelServer() as server:
+        async with talking(server.url, fact_extraction_every=1) as talk:
+            storage = (await talk.memory.engine()).storage
+            unread = []
+            for number in range(3):
+                server.script(*bad)
+                await talk.memory.save_message(7, "user", f"something dreadful {number}")
+                await talk.memory.flush()
+                unread.append(await storage.unread_user_messages(7))
+            assert unread == [1, 2, 0]
+            await talk.memory.save_message(7, "user", "I live in Angarsk")
+            await talk.memory.flush()
+            assert [fact.content for fact in await talk.memory.get_facts(7)] == ["Lives in Angarsk"]
+    assert "3 messages are passed over" in caplog.text
+    assert "dreadful" not in caplog.text
+
+
+async def test_a_dead_endpoint_makes_nothing_be_passed_over() -> None:
+    with ModelServer() as server:
+        settings = {"fact_extraction_every": 1, "model_retries": 0, "circuit_failures": 1000}
+        async with talking(server.url, **settings) as talk:
+            server.script(*[REFUSED_FORM] * 2, *[{"do": "status", "status": 503, "for": "structured"}] * 5)
+            for text in ("I live in Angarsk", "hello there", *["so many words"] * 5):
+                await talk.memory.save_message(7, "user", text)
+                await talk.memory.flush()
+                talk.memory.catch_up()
+                await talk.memory.flush()
+            await talk.memory.save_message(7, "user", "are you back?")
+            await talk.memory.flush()
+            assert server.waiting == 0
+            assert [fact.content for fact in await talk.memory.get_facts(7)] == ["Lives in Angarsk"]
 
 
 async def test_facts_wait_for_the_model_and_are_made_up_for_when_it_is_back() -> None:

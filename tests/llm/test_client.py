@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from keepsake.errors import ContextTooLong, ModelAnswerInvalid, ModelUnavailable
-from keepsake.llm.bounds import CHARACTERS_A_TOKEN
+from keepsake.llm.bounds import most_characters
 from keepsake.llm.client import Address, Answer, ChatModel, RemoteEndpoint, Turn
 from tests.model_server import MODEL, ModelServer
 
@@ -107,6 +107,7 @@ async def endpoint_saying(pieces: list[str]) -> AsyncIterator[str]:
         (["a \ud83d b", "\ude00 c"], "a \ufffd b\ufffd c"),
         (["a \ud83d", "\ud83d", "\ude00"], "a \ufffd😀"),
         (["a \ud83d"], "a \ufffd"),
+        (["a \0", "b"], "a \ufffdb"),
     ],
 )
 async def test_surrogates_become_characters(pieces: list[str], text: str) -> None:
@@ -188,14 +189,14 @@ async def test_silence_between_pieces_is_bounded_although_comments_arrive(server
     assert answer.text == "one two "
 
 
-@pytest.mark.parametrize("text", ["again and again ", "  ", "x" * 100_000])
+@pytest.mark.parametrize("text", ["again and again " * 50, " " * 800, "x" * 100_000])
 async def test_an_answer_without_end_is_cut_short(server: ModelServer, text: str) -> None:
     server.script({"do": "endless", "text": text})
     async with model_at(server.url) as model:
         answer = model.stream(TURNS)
         with pytest.raises(ModelAnswerInvalid, match="cut short"):
             await whole(answer)
-    assert answer.text == (text * 1000)[: 50 * CHARACTERS_A_TOKEN]
+    assert answer.text == (text * 1000)[: most_characters(50)]
     assert len(server.requests) == 1
     assert await asyncio.to_thread(server.hung_up.wait, 5)
 
@@ -223,6 +224,21 @@ async def test_a_form_without_end_is_tried_once_more_then_dropped(server: ModelS
             await model.formed(TURNS, SCHEMA, name="facts", parse=facts)
         assert (await model.formed(TURNS, SCHEMA, name="facts", parse=facts)).value == []
     assert len(server.requests) == 3
+
+
+async def test_texts_of_a_form_can_be_stored(server: ModelServer) -> None:
+    server.script({"do": "json", "value": {"facts": ["a \ud83d b", {"\ud83d": ["\0"]}, "\ud83d\ude00"]}})
+    async with model_at(server.url) as model:
+        found = (await model.formed(TURNS, SCHEMA, name="facts", parse=facts)).value
+    assert found == ["a \ufffd b", {"\ufffd": ["\ufffd"]}, "😀"]
+
+
+@pytest.mark.parametrize("name", ["bad \ud83d", "bad \0", 7, None])
+async def test_a_listed_name_that_cannot_be_stored_is_none(name: Any) -> None:
+    with ModelServer(models=[name]) as server:
+        async with model_at(server.url, name=None) as model:
+            with pytest.raises(ModelUnavailable, match="OPENAI_MODEL"):
+                await model.warm_up()
 
 
 async def test_slow_but_steady_is_not_silence() -> None:
@@ -426,7 +442,6 @@ def test_nothing_heavy_is_imported_before_the_first_use(module: str) -> None:
 async def test_the_loop_is_not_held_by_warming_up() -> None:
     code = """
 import asyncio, sys, threading
-from keepsake.llm.bounds import CHARACTERS_A_TOKEN
 from keepsake.llm.client import Address, ChatModel, RemoteEndpoint
 
 class Watch:
