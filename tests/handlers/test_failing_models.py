@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from keepsake.facts.keeper import MOST_LOOKS
 from keepsake.llm.bounds import most_characters
 from keepsake.locales import translate
 from tests.handlers.talking import talking
@@ -130,29 +131,29 @@ REFUSED_FORM = {"do": "refusal", "for": "structured"}
 
 
 @pytest.mark.parametrize("bad", [[REFUSED_FORM], [{"do": "text", "text": "no", "for": "structured"}] * 2])
-async def test_messages_that_a_model_always_refuses_are_passed_over_after_three_looks(
+async def test_messages_that_a_model_always_refuses_are_passed_over_after_some_looks(
     bad: list[dict[str, Any]], caplog: pytest.LogCaptureFixture
 ) -> None:
     with ModelServer() as server:
         async with talking(server.url, fact_extraction_every=1) as talk:
             storage = (await talk.memory.engine()).storage
             unread = []
-            for number in range(3):
+            for number in range(MOST_LOOKS):
                 server.script(*bad)
                 await talk.memory.save_message(7, "user", f"something dreadful {number}")
                 await talk.memory.flush()
                 unread.append(await storage.unread_user_messages(7))
-            assert unread == [1, 2, 0]
+            assert unread == [*range(1, MOST_LOOKS), 0]
             await talk.memory.save_message(7, "user", "I live in Angarsk")
             await talk.memory.flush()
             assert [fact.content for fact in await talk.memory.get_facts(7)] == ["Lives in Angarsk"]
-    assert "3 messages are passed over" in caplog.text
+    assert f"{MOST_LOOKS} messages are passed over" in caplog.text
     assert "dreadful" not in caplog.text
 
 
 async def test_a_dead_endpoint_makes_nothing_be_passed_over() -> None:
     with ModelServer() as server:
-        settings = {"fact_extraction_every": 1, "model_retries": 0, "circuit_failures": 1000}
+        settings: dict[str, Any] = {"fact_extraction_every": 1, "model_retries": 0, "circuit_failures": 1000}
         async with talking(server.url, **settings) as talk:
             server.script(*[REFUSED_FORM] * 2, *[{"do": "status", "status": 503, "for": "structured"}] * 5)
             for text in ("I live in Angarsk", "hello there", *["so many words"] * 5):
