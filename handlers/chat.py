@@ -124,7 +124,7 @@ async def _answer_from_memory(app: Assistant, chat: Chat, why: str, question: Me
     title = f"{why}\n{title}"
     terms = query_terms(question.content)
     shown = await asyncio.to_thread(found_page, chat.language, title, found, terms)
-    await chat.send(shown.text, bold=shown.marks)
+    await chat.send(shown.text, offers(chat, question), bold=shown.marks)
 
 
 async def _keep(app: Assistant, chat: Chat, asking: Asking, started: float, error: str | None) -> None:

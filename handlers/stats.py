@@ -22,6 +22,9 @@ async def handle_stats(app: Assistant, chat: Chat, _args: str) -> None:
     else:
         lines.append(translate(chat.language, "stats-keyword-only"))
     lines += _tokens(chat.language, stats)
+    mode = app.privacy.mode(chat.user_id)
+    if mode is not None:
+        lines.append(translate(chat.language, f"stats-{mode}"))
     if app.access.is_admin(chat.user_id):
         totals = await app.memory.get_totals()
         people = translate(chat.language, "stats-people", count=totals["users"])

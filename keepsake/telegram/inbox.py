@@ -11,6 +11,7 @@ from datetime import timedelta
 from typing import Any
 
 from keepsake.clock import Clock, to_micros
+from keepsake.errors import DatabaseError
 from keepsake.store import in_flight, inbox, outbox
 from keepsake.store.database import Database
 from keepsake.store.inbox import Arrived, Undone
@@ -48,7 +49,7 @@ class Inbox:
         arrived = [
             await self._without_contents(one, update)
             for update in updates
-            if isinstance(update, dict) and (one := _arrived(update)) is not None
+            if (one := _arrived(update)) is not None
         ]
         if not arrived:
             return []
@@ -59,11 +60,14 @@ class Inbox:
             await self._tidy()
         return new
 
-    async def _without_contents(self, update: Arrived, raw: Json) -> Arrived:
-        """The update, after its contents went into a file where they are not to be kept."""
-        if not self._discretion.wanted(update.update_id, update.user_id, raw):
+    async def _without_contents(self, update: Arrived, raw: object) -> Arrived:
+        """The update, after its contents went into a file where they are not to be kept. Raises DatabaseError."""
+        if not isinstance(raw, dict) or not self._discretion.wanted(update.update_id, update.user_id, raw):
             return update
-        await asyncio.to_thread(in_flight.put, self._folder, update.update_id, update.payload)
+        try:
+            await asyncio.to_thread(in_flight.put, self._folder, update.update_id, update.payload)
+        except OSError as error:
+            raise DatabaseError(f"{self._folder} cannot be written ({error}); make room") from error
         self._filed.add(update.update_id)
         return replace(update, payload=inbox.FILED)
 
@@ -105,7 +109,11 @@ class Inbox:
             payload = await asyncio.to_thread(in_flight.read, self._folder, update_id)
             if payload is None:
                 await self.finish(update_id)
-        return None if payload is None else json.loads(payload)
+        if payload is None:
+            self._discretion.done(update_id)
+            return None
+        raw: Json = json.loads(payload)
+        return raw
 
     async def finish(self, update_id: int) -> None:
         """It needs nothing more: its contents go."""

@@ -66,6 +66,17 @@ async def test_a_tap_remembers_it(language: str, said: str, label: str, kept: st
             assert ann.chat.buttons == []
 
 
+async def test_it_is_offered_also_where_no_model_answers() -> None:
+    with ModelServer() as server:
+        async with talking(server.url) as talk:
+            talk.app.model = None
+            ann = Person(talk)
+            await ann.say("no, I meant the train leaves at nine")
+            assert await ann.press("Remember this") == translate(
+                "en", "remember-done", content="The train leaves at nine"
+            )
+
+
 async def test_what_somebody_else_corrected_is_not_offered() -> None:
     with ModelServer() as server:
         async with talking(server.url) as talk:

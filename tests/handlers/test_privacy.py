@@ -86,6 +86,7 @@ async def test_nothing_of_a_pause_is_kept_and_it_is_answered_from_before_and_fro
     await talk.app.finish()
     assert await held(talk) == before
     assert await ann.say("/pause") == translate("en", "pause-already")
+    assert translate("en", "stats-paused") in await ann.say("/stats")
     assert await ann.say("/resume") == translate("en", "resume-done")
     assert await ann.say("/resume") == translate("en", "resume-nothing")
     await ann.say("what is under the statue?")

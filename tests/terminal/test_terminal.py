@@ -220,3 +220,18 @@ def test_an_answer_cannot_steer_the_terminal(text: str, shown: str) -> None:
 def test_prompt_toolkit_is_imported_at_a_terminal_only() -> None:
     code = "import sys, keepsake.terminal; sys.exit(bool({'prompt_toolkit', 'telegram'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
+
+
+def test_incognito_and_its_button_and_what_a_correction_offers() -> None:
+    out, err = piped(b"/incognito\nmy secret\n1\nno, I meant the train leaves at nine\n")
+    lines = out.splitlines()
+    assert lines[2:5] == ["[1] End it", "echo: my secret", "echo: 1"]
+    assert lines[5:] == ["echo: no, I meant the train leaves at nine"]
+    assert kept(err)[0] == []
+    out, err = piped(b"/incognito\n1\nno, I meant the train leaves at nine\n")
+    assert out.splitlines()[3:] == [
+        translate("en", "incognito-ended"),
+        "echo: no, I meant the train leaves at nine",
+        "[1] Remember this: The train leaves at nine",
+    ]
+    assert len(kept(err)[0]) == 2
