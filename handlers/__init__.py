@@ -12,6 +12,7 @@ from handlers.context import handle_context
 from handlers.delete_me import handle_delete_me, handle_delete_me_press
 from handlers.dispatch import Dispatcher
 from handlers.facts import handle_facts, handle_facts_press
+from handlers.forget import handle_forget, handle_forget_press
 from handlers.help import help_handler
 from handlers.language import handle_language, handle_language_press
 from handlers.remember import handle_remember
@@ -28,6 +29,7 @@ COMMANDS: dict[str, Handler] = {
     "start": handle_start,
     "stats": handle_stats,
     "remember": handle_remember,
+    "forget": handle_forget,
     "facts": handle_facts,
     "why": handle_why,
     "search": handle_search,
@@ -42,6 +44,7 @@ PRESSES: dict[str, Handler] = {
     "language": handle_language_press,
     "search": handle_search_press,
     "facts": handle_facts_press,
+    "forget": handle_forget_press,
     "delete_me": handle_delete_me_press,
 }
 

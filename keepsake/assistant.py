@@ -19,6 +19,7 @@ from bot_models.user_state import StateManager, UserState
 from keepsake.access import Access
 from keepsake.clock import Clock, system_clock
 from keepsake.errors import ContextTooLong
+from keepsake.forgetting.removal import Removal, Replied
 from keepsake.forgetting.service import Pause
 from keepsake.llm.account import Account
 from keepsake.llm.client import Remake, Turn
@@ -108,6 +109,8 @@ class Memory(Protocol):
 
     async def remember(self, user_id: int | str, text: str) -> Fact | None: ...
 
+    async def removal(self) -> Removal: ...
+
     async def why(self, user_id: int | str) -> list[Reason] | None: ...
 
     async def record_answer(self, event: AnswerEvent) -> None: ...
@@ -190,7 +193,8 @@ class Said:
     """How the message that is handled came.
 
     `sender` and `sender_id`: who said it, None where it is the user themselves; `at`: when, None for now; `key`: what
-    names it where it may be handled again after a kill; `stopped`: it has stopped an answer, being a /cancel in time.
+    names it where it may be handled again after a kill; `stopped`: it has stopped an answer, being a /cancel in time;
+    `replied`: the message that it replies to.
     """
 
     sender: str | None = None
@@ -198,6 +202,7 @@ class Said:
     at: datetime | None = None
     key: str | None = None
     stopped: bool = False
+    replied: Replied | None = None
 
 
 class Chat(Protocol):

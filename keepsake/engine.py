@@ -21,6 +21,7 @@ from keepsake.facts import claims
 from keepsake.facts.keeper import Extractor, FactKeeper
 from keepsake.facts.signals import is_urgent
 from keepsake.forgetting.cleaning import clean
+from keepsake.forgetting.removal import SCRUB, Removal
 from keepsake.forgetting.service import ERASE, HOLD, PRUNE, Forgetting, Pause
 from keepsake.index import terms
 from keepsake.index.chroma import ChromaIndex
@@ -101,8 +102,17 @@ class Engine:
             settings.data_dir,
             clock,
             stop=self._stop_jobs,
-            drop=self._drop_from_ram,
+            drop=self._drop_person,
             pause=self._pause,
+        )
+        self.removal = Removal(
+            settings,
+            storage,
+            self._vectors,
+            parts.chroma,
+            meant=self._facts.meant,
+            drop=self._drop_from_ram,
+            wake=self._wake,
         )
         self._runner = None if read_only else JobRunner(storage.database, self._lanes(), clock)
 
@@ -155,6 +165,7 @@ class Engine:
         assert engine._runner is not None
         await storage.database.write(engine._facts.expire_now)
         await engine._runner.start()
+        engine._runner.hurry(SCRUB)
         engine.catch_up()  # a setting that something waited for may be another now
         return engine
 
@@ -176,6 +187,7 @@ class Engine:
     async def close(self) -> None:
         if self._runner is not None:
             await self._runner.stop()
+            await self.removal.finish()
         await self.storage.close()
 
     def abandon(self) -> None:
@@ -279,6 +291,7 @@ class Engine:
         summariser = Summariser(self.storage.database, self.models, model, self.settings, self.clock)
         lanes: dict[str, Lane] = {
             ERASE: Lane(self.forgetting.erase),
+            SCRUB: Lane(self.removal.scrub),
             HOLD: Lane(self.forgetting.hold),
             PRUNE: Lane(self._prune),
             REINDEX: Lane(self._reindex),
@@ -348,6 +361,10 @@ class Engine:
             for pause in self._pauses:
                 await paused.enter_async_context(pause(user_id))
             yield
+
+    def _drop_person(self, user_id: int) -> None:
+        self.removal.drop(user_id)
+        self._drop_from_ram(user_id)
 
     def _drop_from_ram(self, user_id: int) -> None:
         self._recall.drop(user_id)

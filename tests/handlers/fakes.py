@@ -13,6 +13,7 @@ from bot_models.user_state import StateManager, UserState
 from keepsake.access import Access
 from keepsake.assistant import Assistant, Button, Said
 from keepsake.errors import ContextTooLong
+from keepsake.forgetting.removal import Removal
 from keepsake.forgetting.service import Pause
 from keepsake.llm.client import Remake, Turn
 from keepsake.models import AnswerEvent, Fact, ItemKind, Message, Reason, Spent
@@ -172,6 +173,9 @@ class FakeMemory:
         return self.known_facts
 
     async def remember(self, user_id: int | str, text: str) -> Fact | None:
+        raise NotImplementedError("the real memory is asked for this")
+
+    async def removal(self) -> Removal:
         raise NotImplementedError("the real memory is asked for this")
 
     async def why(self, user_id: int | str) -> list[Reason] | None:
