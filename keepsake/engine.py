@@ -19,6 +19,7 @@ from keepsake.errors import EmbeddingError
 from keepsake.facts import claims
 from keepsake.facts.keeper import FactKeeper, Refusal
 from keepsake.facts.signals import is_urgent
+from keepsake.forgetting.removal import SCRUB, Removal
 from keepsake.forgetting.service import Forgetting, Pause
 from keepsake.index import terms
 from keepsake.index.embedder import Embedder
@@ -82,8 +83,17 @@ class Engine:
             settings.data_dir,
             clock,
             stop=self._stop_jobs,
-            drop=self._drop_from_ram,
+            drop=self._drop_person,
             pause=self._pause,
+        )
+        self.removal = Removal(
+            settings,
+            storage,
+            self._vectors,
+            parts.chroma,
+            meant=self._facts.meant,
+            drop=self._drop_from_ram,
+            wake=self._wake,
         )
         lanes = Workshop(
             settings,
@@ -94,6 +104,7 @@ class Engine:
             facts=self._facts,
             models=self.models,
             forgetting=self.forgetting,
+            removal=self.removal,
             account=self.account,
         ).lanes()
         self._runner = None if read_only else JobRunner(storage.database, lanes, clock)
@@ -148,6 +159,7 @@ class Engine:
         assert engine._runner is not None
         await storage.database.write(engine._facts.expire_now)
         await engine._runner.start()
+        engine._runner.hurry(SCRUB)
         engine.catch_up()  # a setting that something waited for may be another now
         return engine
 
@@ -169,6 +181,7 @@ class Engine:
     async def close(self) -> None:
         if self._runner is not None:
             await self._runner.stop()
+            await self.removal.finish()
         await self.storage.close()
 
     def abandon(self) -> None:
@@ -299,6 +312,10 @@ class Engine:
             for pause in self._pauses:
                 await paused.enter_async_context(pause(user_id))
             yield
+
+    def _drop_person(self, user_id: int) -> None:
+        self.removal.drop(user_id)
+        self._drop_from_ram(user_id)
 
     def _drop_from_ram(self, user_id: int) -> None:
         self.privacy.forget(user_id)

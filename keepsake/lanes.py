@@ -9,6 +9,7 @@ from functools import partial
 from keepsake.clock import Clock
 from keepsake.facts.keeper import FactKeeper
 from keepsake.forgetting.cleaning import clean
+from keepsake.forgetting.removal import SCRUB, Removal
 from keepsake.forgetting.service import ERASE, HOLD, PRUNE, Forgetting
 from keepsake.index.vector_storage import VectorMemoryStorage
 from keepsake.jobs import Done, Lane
@@ -42,6 +43,7 @@ class Workshop:
         facts: FactKeeper,
         models: LearnedModels,
         forgetting: Forgetting,
+        removal: Removal,
         account: Callable[[int], Account],
     ) -> None:
         self._settings = settings
@@ -52,6 +54,7 @@ class Workshop:
         self._facts = facts
         self._models = models
         self._forgetting = forgetting
+        self._removal = removal
         self._account = account
 
     def lanes(self) -> dict[str, Lane]:
@@ -60,6 +63,7 @@ class Workshop:
         summariser = Summariser(self._storage.database, self._models, model, self._settings, self._clock)
         lanes: dict[str, Lane] = {
             ERASE: Lane(self._forgetting.erase),
+            SCRUB: Lane(self._removal.scrub),
             HOLD: Lane(self._forgetting.hold),
             PRUNE: Lane(self._prune),
             REINDEX: Lane(self._reindex),

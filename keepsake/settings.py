@@ -260,6 +260,13 @@ class Settings(BaseSettings):
     )
 
     # Forgetting
+    undo_seconds: float = _group(
+        "Forgetting",
+        60,
+        "How long /forget can be undone; then nothing of it is left on the disk.",
+        ge=0,
+        le=86_400,
+    )
     prune_replaced_days: float = _group(
         "Forgetting",
         30,

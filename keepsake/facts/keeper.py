@@ -16,6 +16,7 @@ from keepsake.errors import ContextTooLong, EmbeddingError, ModelAnswerInvalid
 from keepsake.facts import profile, scoring
 from keepsake.facts.asking import conversation_tokens
 from keepsake.facts.extract import Extraction, by_hand
+from keepsake.facts.meant import meant
 from keepsake.facts.reconcile import gate_of
 from keepsake.facts.scoring import Mnemosyne, TriTier
 from keepsake.facts.sensitive import holds_secret
@@ -89,6 +90,11 @@ class FactKeeper:
         near = {} if len(known) <= limit else await self._near(user_id, query, known)
         similarity = near or scoring.by_words(known, analyse, query)
         return profile.select(known, scoring.scores(self._weighting, known, similarity, now), limit)
+
+    async def meant(self, user_id: int, what: str) -> list[Fact]:
+        """The active facts that somebody means by a few words, best first."""
+        known = await self._storage.facts(user_id)
+        return meant(known, what, analyse, await self._near(user_id, what, known) if known else {})
 
     async def remember(self, user_id: int, text: str) -> Fact | None:
         """Stores what the user asks to be remembered, as a vital fact; None for a secret, which is never stored."""
