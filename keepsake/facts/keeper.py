@@ -15,6 +15,7 @@ from keepsake.errors import ContextTooLong, EmbeddingError, ModelAnswerInvalid
 from keepsake.facts import profile, scoring
 from keepsake.facts.asking import conversation_tokens
 from keepsake.facts.extract import Extraction, by_hand
+from keepsake.facts.graph import People
 from keepsake.facts.reconcile import gate_of
 from keepsake.facts.scoring import Mnemosyne, TriTier
 from keepsake.facts.sensitive import holds_secret
@@ -56,7 +57,7 @@ class Named(Protocol):
 
 
 class FactKeeper:
-    """The facts of one data folder. `vectors` None: what is alike is told by words."""
+    """The facts of one data folder. `vectors` None: what is alike is told by words. `people`: who is who in them."""
 
     def __init__(
         self,
@@ -73,14 +74,17 @@ class FactKeeper:
         self._models = models
         self._gate = gate_of(vectors.embedder.name if vectors else None)
         self._weighting = weighting_of(settings)
+        self.people = People()
 
     async def profile(self, user_id: int, query: str, now: datetime) -> list[tuple[Fact, float]]:
         """The facts for the profile of a question with their scores, best first."""
         known = profile.holding(await self._storage.facts(user_id), now)
         limit = self._settings.facts_in_prompt
+        asked = await self._storage.database.read(self.people.widen, user_id, query)
         # Where all of them fit their order is all there is to find out, which is not worth an embedding.
-        near = {} if len(known) <= limit else await self._near(user_id, query, known)
+        near = {} if len(known) <= limit else await self._near(user_id, asked.wider.of(query), known)
         similarity = near or scoring.by_words(known, analyse, query)
+        similarity = scoring.linked(similarity, [one for one in known if asked.links(one, analyse)])
         return profile.select(known, scoring.scores(self._weighting, known, similarity, now), limit)
 
     async def remember(self, user_id: int, text: str) -> Fact | None:
