@@ -238,7 +238,10 @@ class Chat(Protocol):
         """
 
     def posting(self, text: str) -> Also | None:
-        """What hands the whole answer over to be sent, in the transaction that keeps it; None where it is shown."""
+        """What hands the whole answer over to be sent, in the transaction that keeps it; None where it is shown.
+
+        Called on a thread of its own.
+        """
 
     async def deliver(self) -> None:
         """Sends what `posting` handed over."""

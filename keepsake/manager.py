@@ -19,7 +19,7 @@ from keepsake.arguments import (
     checked_user,
 )
 from keepsake.clock import Clock, system_clock
-from keepsake.engine import Engine, Parts
+from keepsake.engine import Engine
 from keepsake.errors import ContextTooLong
 from keepsake.facts.extract import extract
 from keepsake.facts.keeper import Extractor
@@ -34,6 +34,7 @@ from keepsake.llm.factory import open_extraction_model, open_model
 from keepsake.llm.local import endpoint_configured, local_model_wanted
 from keepsake.lock import FolderLock
 from keepsake.models import AnswerEvent, DialogSession, Fact, FactChange, Message, Reason
+from keepsake.parts import Parts
 from keepsake.prompt import tokens
 from keepsake.prompt.context import Recalled
 from keepsake.recall.question import Question

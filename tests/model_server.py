@@ -14,7 +14,7 @@ A behaviour is a dict. `do` is one of
     ended    half of `text`, then a clean end        garbage  an HTML page with status 200
     error    half of `text`, then an error event     empty    an answer of no characters
     filtered half of `text`, then a filter's end     refusal  a refusal, in the field for it
-    deaf     nothing at all, for `seconds`
+    deaf     nothing at all, for `seconds`          endless  `text` again and again, for ever
 `for` may be "chat", "structured" or "summary": the first waiting behaviour that fits a request is used, once.
 """
 
@@ -213,6 +213,10 @@ class ModelServer:
         """Waits, but not longer than the server lives."""
         self._stopping.wait(seconds)
 
+    @property
+    def stopping(self) -> bool:
+        return self._stopping.is_set()
+
     def _refused(self, body: Body) -> str | None:
         form = body.get("response_format", {}).get("type")
         if form in self.refuses:
@@ -300,6 +304,9 @@ class _Handler(BaseHTTPRequestHandler):
         for piece in shown:
             self.server.model.pause(self.server.model.piece_seconds)
             self._event(_chunk(body, piece))
+        while do == "endless" and not self.server.model.stopping:
+            self.server.model.pause(self.server.model.piece_seconds)
+            self._event(_chunk(body, _text(behaviour)))
         if do == "hang":
             # Comments keep the connection alive, as gateways do.
             for _ in range(int(behaviour.get("seconds", 30) / 0.05)):

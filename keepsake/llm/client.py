@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from keepsake.errors import ContextTooLong, ModelAnswerInvalid, ModelDeclined, ModelUnavailable
 from keepsake.llm import account
+from keepsake.llm.bounds import ANSWER_SECONDS, Bounds
 from keepsake.llm.breaker import Breaker
 from keepsake.llm.chunks import Characters, Usage, declines, finish_reason_of, text_of, usage_of
 from keepsake.llm.connection import Address, Connection, Endpoint, RemoteEndpoint, Request, Turn
@@ -55,8 +56,8 @@ class Answer:
     """An answer as it comes: iterate over its pieces, once.
 
     `text` is what has come so far, also after an error; `model` the name of the one that was asked last, `usage` is
-    filled at the end. Iterating raises ModelUnavailable, ModelDeclined, or, where the model said nothing at all,
-    ModelAnswerInvalid.
+    filled at the end. Iterating raises ModelUnavailable, ModelDeclined, or, where the model said nothing at all or does
+    not come to an end, ModelAnswerInvalid.
     """
 
     def __init__(self, pieces: Callable[[Answer], AsyncIterator[str]]) -> None:
@@ -101,6 +102,7 @@ class ChatModel:
         timeout_seconds: float,
         retries: int,
         answer_tokens: int,
+        answer_seconds: float = ANSWER_SECONDS,
         weak: bool = False,
         fallback: ChatModel | None = None,
         breaker: Breaker | None = None,
@@ -114,6 +116,7 @@ class ChatModel:
         self._fallback = fallback
         self._retries = retries
         self._answer_tokens = answer_tokens
+        self._answer_seconds = answer_seconds
         self._form_mode: FormMode = FORM_MODES[0]
 
     @property
@@ -295,12 +298,13 @@ class ChatModel:
     async def _once(self, answer: Answer, request: Request) -> AsyncGenerator[str, None]:
         stream = await self._connection.open_stream(request)
         answer.model, answer.usage, answer.finish_reason = self.name, Usage(), None
-        characters = Characters()
+        characters, bounds = Characters(), Bounds(request.max_tokens, self._answer_seconds)
         try:
             while (chunk := await self._connection.next_chunk(stream)) is not None:
                 answer.take(chunk)
-                if piece := characters.of(text_of(chunk)):
+                if piece := bounds.fit(characters.of(text_of(chunk))):
                     yield piece
+                bounds.check()
         finally:
             await stream.close()
         if answer.finish_reason is None and not answer.declined:

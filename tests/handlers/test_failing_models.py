@@ -98,6 +98,16 @@ async def test_an_answer_that_ends_in_the_middle_is_kept_as_far_as_it_came(do: s
         assert second.requests == []
 
 
+async def test_an_answer_without_end_is_cut_short_and_kept_so() -> None:
+    with ModelServer() as server:
+        async with talking(server.url, answer_tokens=16) as talk:
+            server.script({"do": "endless", "text": "and so on "})
+            whole = ("and so on " * 26)[: 16 * 16]
+            assert await talk.say(ASKED) == [whole, translate("en", "model-cut-short")]
+            assert await talk.said() == [("user", ASKED), ("assistant", whole)]
+            assert await talk.say("again") == ["You wrote: again"]
+
+
 async def test_a_dead_endpoint_is_left_alone_for_a_while_and_found_out_by_one_request() -> None:
     with ModelServer() as server:
         async with talking(server.url, model_retries=0, circuit_failures=2, circuit_seconds=0.4) as talk:
