@@ -73,6 +73,7 @@ class Engine:
             scale=self._calibration.scale,
             candidates=settings.recall_candidates,
             reranking=Reranking(parts.reranker, settings.reranker_candidates),
+            widen=self._facts.people.wider,
         )
         self.contexts = Contexts(
             settings, storage, self.models, profile=self._facts.profile, search=self.search
@@ -324,6 +325,7 @@ class Engine:
             self._vectors.drop(user_id)
             self._vectors.embedder.forget_cached()
         claims.forget_cached()
+        self._facts.people.drop(user_id)
         terms.forget_cached()
         questions.forget_cached()
         for tell in self._forgotten:

@@ -16,6 +16,7 @@ from keepsake.errors import ContextTooLong, EmbeddingError, ModelAnswerInvalid
 from keepsake.facts import profile, scoring
 from keepsake.facts.asking import conversation_tokens
 from keepsake.facts.extract import Extraction, by_hand
+from keepsake.facts.graph import People
 from keepsake.facts.meant import meant
 from keepsake.facts.reconcile import gate_of
 from keepsake.facts.scoring import Mnemosyne, TriTier
@@ -63,7 +64,7 @@ class Named(Protocol):
 
 
 class FactKeeper:
-    """The facts of one data folder. `vectors` None: what is alike is told by words."""
+    """The facts of one data folder. `vectors` None: what is alike is told by words. `people`: who is who in them."""
 
     def __init__(
         self,
@@ -81,14 +82,17 @@ class FactKeeper:
         self._gate = gate_of(vectors.embedder.name if vectors else None)
         self._weighting = weighting_of(settings)
         self._looks: dict[int, tuple[int, int]] = {}  # by user: a cursor, and how often what follows failed
+        self.people = People()
 
     async def profile(self, user_id: int, query: str, now: datetime) -> list[tuple[Fact, float]]:
         """The facts for the profile of a question with their scores, best first."""
         known = profile.holding(await self._storage.facts(user_id), now)
         limit = self._settings.facts_in_prompt
+        asked = await self._storage.database.read(self.people.widen, user_id, query)
         # Where all of them fit their order is all there is to find out, which is not worth an embedding.
-        near = {} if len(known) <= limit else await self._near(user_id, query, known)
+        near = {} if len(known) <= limit else await self._near(user_id, asked.wider.of(query), known)
         similarity = near or scoring.by_words(known, analyse, query)
+        similarity = scoring.linked(similarity, [one for one in known if asked.links(one, analyse)])
         return profile.select(known, scoring.scores(self._weighting, known, similarity, now), limit)
 
     async def meant(self, user_id: int, what: str) -> list[Fact]:

@@ -145,6 +145,24 @@ def all_facts(connection: sqlite3.Connection) -> list[Fact]:
     return [_fact(row) for row in rows]
 
 
+def state(connection: sqlite3.Connection, user_id: int) -> tuple[int, int]:
+    """Number and sum of the ids of the user's active facts: other facts, another state."""
+    row = connection.execute(
+        "SELECT count(*), coalesce(sum(id), 0) FROM facts WHERE user_id = ? AND status = 'active'", (user_id,)
+    ).fetchone()
+    return row[0], row[1]
+
+
+def statements(
+    connection: sqlite3.Connection, user_id: int
+) -> list[tuple[int, str, str | None, str | None, str | None]]:
+    """Of the user's active facts id, content, subject, predicate and object."""
+    return connection.execute(
+        "SELECT id, content, subject, predicate, object FROM facts WHERE user_id = ? AND status = 'active'",
+        (user_id,),
+    ).fetchall()
+
+
 def by_ids(connection: sqlite3.Connection, user_id: int, ids: Iterable[int]) -> list[Fact]:
     """Those of the facts that are the user's, whatever their status."""
     statement = f"SELECT {_COLUMNS}, {_SOURCES} FROM facts WHERE id = ? AND user_id = ?"
