@@ -105,7 +105,7 @@ class Engine:
             settings.data_dir,
             clock,
             stop=self._stop_jobs,
-            drop=self._drop_from_ram,
+            drop=self._drop_person,
             pause=self._pause,
         )
         self._runner = None if read_only else JobRunner(storage.database, self._lanes(), clock)
@@ -360,8 +360,11 @@ class Engine:
                 await paused.enter_async_context(pause(user_id))
             yield
 
+    def _drop_person(self, user_id: int) -> None:
+        self.privacy.forget(user_id)  # with the row: who is only changed stays paused
+        self._drop_from_ram(user_id)
+
     def _drop_from_ram(self, user_id: int) -> None:
-        self.privacy.forget(user_id)
         self._recall.drop(user_id)
         if self._vectors is not None:
             self._vectors.drop(user_id)
