@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from handlers.fact_places import CORRECT, DELETE, KEEP, Place
+from handlers.fact_places import CORRECT, KEEP, Place
 from handlers.pause import refused
 from handlers.search import found_line
 from keepsake.assistant import Assistant, Button, Chat
@@ -24,8 +24,6 @@ async def handle_fact(app: Assistant, chat: Chat, place: Place) -> None:
         await chat.send(translate(chat.language, "fact-gone"))
     elif place.doing == CORRECT and fact.status == "active":
         await _ask_for_wording(app, chat, place, fact)
-    elif place.doing == DELETE:
-        await delete_fact(app, chat, fact)
     else:
         if place.doing == KEEP:
             await chat.send(translate(chat.language, "correct-dropped"))
@@ -48,14 +46,9 @@ async def handle_correction(app: Assistant, chat: Chat, fact_id: int, text: str)
         await chat.send(translate(chat.language, "correct-done", content=corrected.content))
 
 
-def removal_buttons(chat: Chat, place: Place, fact: Fact) -> list[Button]:  # noqa: ARG001
+def removal_buttons(chat: Chat, fact: Fact) -> list[Button]:  # noqa: ARG001
     """The button that deletes a fact; there is none yet, since nothing can remove a single fact without a trace."""
     return []
-
-
-async def delete_fact(app: Assistant, chat: Chat, fact: Fact) -> None:  # noqa: ARG001
-    """What the button of `removal_buttons` does."""
-    await chat.send(translate(chat.language, "button-stale"))
 
 
 async def _ask_for_wording(app: Assistant, chat: Chat, place: Place, fact: Fact) -> None:
@@ -70,8 +63,11 @@ async def _show(app: Assistant, chat: Chat, place: Place, fact: Fact) -> None:
     buttons = [Button(translate(chat.language, "fact-back"), place.back().data())]
     if fact.status == "active":
         correct = Button(translate(chat.language, "fact-correct"), place.of(fact.id, CORRECT).data())
-        removal = removal_buttons(chat, place, fact)
-        buttons = [correct, *removal, Button(buttons[0].label, buttons[0].data, beside=True)]
+        buttons = [
+            correct,
+            *removal_buttons(chat, fact),
+            Button(buttons[0].label, buttons[0].data, beside=True),
+        ]
     await chat.send(await _described(app, chat, fact), buttons, in_place=True)
 
 

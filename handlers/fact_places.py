@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 _NAME = "facts"
 SEARCH = "~"  # before the name of a search that is held in RAM
-CORRECT, DELETE, KEEP = "c", "d", "k"
-_DOINGS = ("", CORRECT, DELETE, KEEP)
+CORRECT, KEEP = "c", "k"
+_DOINGS = ("", CORRECT, KEEP)
 _PAGE_DIGITS, _ID_DIGITS = 6, 19  # Python refuses to read thousands of digits
 
 

@@ -21,7 +21,7 @@ async def handle_private_message(app: Assistant, chat: Chat, text: str) -> None:
         await chat.send(translate(chat.language, "message-empty"))
         return
     session = app.privacy.session(chat.user_id)
-    if session is None or app.privacy.is_over(chat.user_id):
+    if session is None:
         await app.privacy.tell_of_end(chat.user_id)
         await chat.send(translate(chat.language, "incognito-over"))
         return

@@ -316,10 +316,10 @@ class Engine:
 
     def _drop_person(self, user_id: int) -> None:
         self.removal.drop(user_id)
+        self.privacy.forget(user_id)  # with the row: who is only changed stays paused
         self._drop_from_ram(user_id)
 
     def _drop_from_ram(self, user_id: int) -> None:
-        self.privacy.forget(user_id)
         self._recall.drop(user_id)
         if self._vectors is not None:
             self._vectors.drop(user_id)

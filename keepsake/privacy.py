@@ -101,6 +101,7 @@ class Privacy:
 
         A pause that a restart has cut begins anew in RAM; a conversation incognito does not: see `is_over`.
         """
+        self._drop_what_is_over()
         mode = self.mode(user_id)
         if mode is None:
             return None
@@ -110,10 +111,8 @@ class Privacy:
 
     def is_over(self, user_id: int) -> bool:
         """Has a conversation incognito ended by itself, by silence or by a restart, without the person knowing?"""
-        if self.mode(user_id) != "incognito":
-            return False
-        session = self._sessions.get((user_id, "incognito"))
-        return session is None or self._clock() - session.quiet_since > self._gap
+        self._drop_what_is_over()
+        return self.mode(user_id) == "incognito" and (user_id, "incognito") not in self._sessions
 
     def covers(self, user_id: int, said_at: datetime | None) -> bool:
         """Is a message of that time not to be kept? So are those that came before anybody knew of an end by itself."""
@@ -152,6 +151,13 @@ class Privacy:
         self._asked.pop(user_id, None)
         self._over_at.pop(user_id, None)
         self._drop(user_id, "paused", "incognito")
+
+    def _drop_what_is_over(self) -> None:
+        """Conversations that silence has ended leave RAM, whoever's they are."""
+        now = self._clock()
+        for (user_id, mode), session in list(self._sessions.items()):
+            if mode == "incognito" and now - session.quiet_since > self._gap:
+                self._drop(user_id, mode)
 
     def _drop(self, user_id: int, *modes: Mode) -> None:
         for mode in modes:

@@ -197,6 +197,7 @@ def _ending(fact: Fact, relation: Relation, known: Known) -> Ending:
 def _inheriting(draft: FactDraft, same: Sequence[Fact]) -> FactDraft:
     if not same:
         return draft
+    named = next((fact.category for fact in same if fact.category != "other"), draft.category)
     doubt = 1 - draft.confidence
     for fact in same:
         if not set(draft.message_ids) or not set(draft.message_ids) <= set(fact.message_ids):
@@ -205,6 +206,7 @@ def _inheriting(draft: FactDraft, same: Sequence[Fact]) -> FactDraft:
     return replace(
         draft,
         message_ids=tuple(sorted({*draft.message_ids, *(one for fact in same for one in fact.message_ids)})),
+        category=named if draft.category == "other" else draft.category,
         confidence=round(confidence, 4),
         importance=max(draft.importance, *(fact.importance for fact in same)),
         vital=draft.vital or any(fact.vital for fact in same),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +93,12 @@ def test_agreement_raises_confidence_and_inherits() -> None:
     new = decision.draft
     assert new.confidence == pytest.approx(1 - 0.3 * 0.4)
     assert (new.message_ids, new.importance, new.vital, new.origin) == ((10, 20), 0.9, True, "by_hand")
+
+
+def test_what_is_said_by_hand_stays_in_the_category_that_is_known() -> None:
+    old = replace(fact(1, "Lives in Angarsk", 10), category="personal")
+    assert decide(draft("I live in Angarsk", category="other"), old).draft.category == "personal"
+    assert decide(draft("Lives in Angarsk", category="events"), old).draft.category == "events"
 
 
 def test_the_same_message_read_again_is_no_second_witness() -> None:
