@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from handlers.chat import handle_text_message
 from keepsake.assistant import Assistant, Chat
-from keepsake.errors import DatabaseError, KeepsakeError
+from keepsake.errors import DatabaseError, KeepsakeError, RowDamaged
 from keepsake.llm.account import on_account
 from keepsake.locales import pick_language, translate
 
@@ -92,7 +92,7 @@ class Dispatcher:
             await work
         except DatabaseError as error:
             log.error("memory cannot be used: %s", error)
-            if chat.said.key is not None:
+            if chat.said.key is not None and not isinstance(error, RowDamaged):
                 raise  # the front end keeps it, and has it handled again
             await chat.send(translate(chat.language, "memory-unusable"))
         except Exception as error:  # noqa: BLE001 - the outermost edge: a person sees one line, never a traceback
