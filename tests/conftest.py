@@ -6,11 +6,16 @@ import os
 import signal
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from keepsake.settings import Settings, load_settings
 
 _KEPT = {"PATH", "LANG", "LC_ALL", "TMPDIR", "OMP_NUM_THREADS", "PYTHONPATH", "VIRTUAL_ENV", "XDG_CACHE_HOME"}
+
+# On a busy machine anything may take a while: an example that took longer the first time is no fault.
+hypothesis.settings.register_profile("keepsake", deadline=None)
+hypothesis.settings.load_profile("keepsake")
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # So it is where a shell runs the tests in the background, and every process that they start would take that over.

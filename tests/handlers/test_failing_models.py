@@ -150,7 +150,7 @@ async def test_messages_that_a_model_always_refuses_are_passed_over_after_three_
 
 async def test_a_dead_endpoint_makes_nothing_be_passed_over() -> None:
     with ModelServer() as server:
-        settings = {"fact_extraction_every": 1, "model_retries": 0, "circuit_failures": 1000}
+        settings: dict[str, Any] = {"fact_extraction_every": 1, "model_retries": 0, "circuit_failures": 1000}
         async with talking(server.url, **settings) as talk:
             server.script(*[REFUSED_FORM] * 2, *[{"do": "status", "status": 503, "for": "structured"}] * 5)
             for text in ("I live in Angarsk", "hello there", *["so many words"] * 5):
