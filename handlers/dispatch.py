@@ -11,7 +11,7 @@ from handlers.chat import handle_text_message
 from handlers.fact import handle_correction
 from handlers.private import handle_private_message
 from keepsake.assistant import Assistant, Chat
-from keepsake.errors import DatabaseError, KeepsakeError
+from keepsake.errors import DatabaseError, KeepsakeError, RowDamaged
 from keepsake.llm.account import on_account
 from keepsake.locales import pick_language, translate
 
@@ -104,7 +104,7 @@ class Dispatcher:
             await work
         except DatabaseError as error:
             log.error("memory cannot be used: %s", error)
-            if chat.said.key is not None:
+            if chat.said.key is not None and not isinstance(error, RowDamaged):
                 raise  # the front end keeps it, and has it handled again
             await chat.send(translate(chat.language, "memory-unusable"))
         except Exception as error:  # noqa: BLE001 - the outermost edge: a person sees one line, never a traceback

@@ -5,6 +5,7 @@
     ├── DataDirError          the data folder cannot be read or written     (exit 2)
     │   └── FolderHeld        another program holds it                      (exit 3)
     ├── DatabaseError         memory.db is foreign, newer or damaged        (exit 2)
+    │   └── RowDamaged        a row of somebody's has what cannot be; trying again does not help
     ├── ErasureHeld           a legal hold stands: the person may not be erased
     ├── EmbeddingError        the embedding model cannot be had
     ├── RerankerError         the reranker cannot be had; recall goes on without it
@@ -54,6 +55,10 @@ class DatabaseError(KeepsakeError):
     """memory.db is not ours, is newer than this program, or is damaged."""
 
     exit_status = 2
+
+
+class RowDamaged(DatabaseError):
+    """A row holds what cannot be. Whatever does not read it goes on."""
 
 
 class ErasureHeld(KeepsakeError):

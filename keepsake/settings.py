@@ -7,10 +7,9 @@ Read once, when the process or a manager opens. The README's table is made from 
 from __future__ import annotations
 
 import math
-import re
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any
+from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, ValidationError, ValidationInfo, field_validator
 from pydantic.fields import FieldInfo
@@ -22,9 +21,7 @@ PROJECT_DIR = Path(__file__).resolve().parent.parent
 LANGUAGES = ("en", "ru")
 LOCAL_MODEL = "Qwen2.5-Coder-1.5B-Instruct"
 
-_ENV_FILE = ".env"
-_ENV_NAME = re.compile(r"^[ \t]*(?:export[ \t]+)?(\w+)[ \t]*=", re.MULTILINE)
-_ALIKE = 0.8  # names that share so much are the same one, mistyped
+ENV_FILE = ".env"
 _ROUNDING = 1e-6
 _SHOWN = 80  # characters of a wrong value
 _URL = {"pattern": r"^https?://\S+$", "takes": "a URL that begins with http:// or https://"}
@@ -42,7 +39,7 @@ class Settings(BaseSettings):
 
     model_config = SettingsConfigDict(
         validate_default=True,
-        env_file=_ENV_FILE,
+        env_file=ENV_FILE,
         env_file_encoding="utf-8-sig",  # some editors put a mark before the first name
         env_ignore_empty=True,
         extra="ignore",
@@ -169,7 +166,10 @@ class Settings(BaseSettings):
 
     # Memory
     data_dir: Path = _group(
-        "Memory", PROJECT_DIR, "Holds `memory.db`, `vector_db/` and all else that is kept."
+        "Memory",
+        PROJECT_DIR,
+        "Holds `memory.db`, `vector_db/` and all else that is kept.",
+        takes="the path of a folder",
     )
     stm_size: int = _group("Memory", 5, "Last messages that stand in the context in full.", ge=0, le=1000)
     ltm_size: int = _group("Memory", 15, "Messages before those, condensed.", ge=0, le=1000)
@@ -294,6 +294,23 @@ class Settings(BaseSettings):
         takes="DEBUG, INFO, WARNING or ERROR",
     )
 
+    @field_validator("telegram_api_url", "telegram_webhook_url", "openai_base_url", "fallback_base_url")
+    @classmethod
+    def _address(cls, value: str | None) -> str | None:
+        if value is not None:
+            parts = urlsplit(value)
+            host, _ = parts.hostname, parts.port  # both raise ValueError for what cannot be
+            (host or ".").encode("idna")  # so does this, as a connection would, but later
+        return value
+
+    @field_validator("data_dir")
+    @classmethod
+    def _home(cls, value: Path) -> Path:
+        try:
+            return value.expanduser()  # a shell leaves a quoted ~ as it is, and .env has no shell
+        except RuntimeError:
+            raise ValueError("nobody of that name has a home") from None
+
     @field_validator("allowed_user_ids", mode="before")
     @classmethod
     def _allowed(cls, value: object) -> object:
@@ -375,9 +392,9 @@ def load_settings(**overrides: Any) -> Settings:
         name = str(first["loc"][0])
         raise SettingError(_cannot_be(name, first["input"], Settings.model_fields[name])) from None
     except UnicodeDecodeError:
-        raise SettingError(f"{_ENV_FILE} is no UTF-8 text: save it as UTF-8") from None
+        raise SettingError(f"{ENV_FILE} is no UTF-8 text: save it as UTF-8") from None
     except OSError as error:
-        raise SettingError(f"{_ENV_FILE} cannot be read ({error.strerror}): check its permissions") from None
+        raise SettingError(f"{ENV_FILE} cannot be read ({error.strerror}): check its permissions") from None
 
 
 def _adding_up(settings: Settings) -> Settings:
@@ -414,21 +431,6 @@ def _takes(info: FieldInfo) -> str:
     number = "a whole number" if info.annotation is int else "a number"
     span = f"from {limits['ge']} to" if "ge" in limits else f"above {limits['gt']}, at most"
     return f"{number} {span} {limits['le']}"
-
-
-def mistyped_names() -> list[str]:
-    """A line for each name in `.env` that is no setting but almost one. Names only, never a value."""
-    try:
-        content = Path(_ENV_FILE).read_text(encoding="utf-8-sig")
-    except (OSError, ValueError):  # not there, or not to be read: `load_settings` says so
-        return []
-    settings = [name.upper() for name in Settings.model_fields]
-    lines = []
-    for name in dict.fromkeys(_ENV_NAME.findall(content)):
-        meant = get_close_matches(name.upper(), settings, n=1, cutoff=_ALIKE)
-        if meant and meant[0] != name.upper():
-            lines.append(f"{_ENV_FILE}: {name} is no setting; {meant[0]} is probably meant")
-    return lines
 
 
 def _is_secret(name: str) -> bool:

@@ -20,7 +20,7 @@ from keepsake.errors import DatabaseError
 from keepsake.forgetting import anchor
 from keepsake.forgetting.ledger import KEY_IS_OPEN, Anchor, Ledger
 from keepsake.index.terms import analyse
-from keepsake.store import embeddings, jobs, migrate
+from keepsake.store import embeddings, jobs, migrate, times
 from keepsake.store.database import connect_reader
 
 _FIX = "bot.py verify --fix"
@@ -85,7 +85,7 @@ def _database(connection: sqlite3.Connection, *, with_vectors: bool) -> list[Che
         return checks
     checks.append(_schema(connection))
     checks += [_references(connection), _keyword_rows(connection), _keyword_index(connection)]
-    checks += [_sessions(connection), _orphans(connection), _vectors(connection)]
+    checks += [_times(connection), _sessions(connection), _orphans(connection), _vectors(connection)]
     if with_vectors:
         checks += [_without_vector(connection), _waiting(connection)]
     return checks
@@ -146,6 +146,20 @@ def _keyword_index(connection: sqlite3.Connection) -> Check:
     words = dict(connection.execute("SELECT message_id, length FROM keywords WHERE length > 0"))
     off = sorted(item for item in indexed.keys() | words.keys() if indexed.get(item) != words.get(item))
     return Check("keyword index", not off, f"{_named(off, 'messages')} not indexed as they stand", _FIX)
+
+
+def _times(connection: sqlite3.Connection) -> Check:
+    off = [
+        f"{table} {row[0]}"
+        for table, columns in times.COLUMNS.items()
+        for row in connection.execute(
+            f"SELECT {'name' if table == 'models' else 'id'} FROM {table}"
+            f" WHERE {' OR '.join(f'{column} NOT BETWEEN :least AND :most' for column in columns)}",
+            {"least": times.LEAST, "most": times.MOST},
+        )
+    ]
+    more = f" ({', '.join(off[:_SHOWN])}{', …' if len(off) > _SHOWN else ''})" if off else ""
+    return Check("times", not off, f"{len(off)} rows with a time that cannot be{more}", _RESTORE)
 
 
 def _sessions(connection: sqlite3.Connection) -> Check:

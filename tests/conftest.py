@@ -6,6 +6,7 @@ import os
 import signal
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from keepsake.settings import Settings, load_settings
@@ -13,6 +14,10 @@ from keepsake.settings import Settings, load_settings
 _KEPT = {"PATH", "LANG", "LC_ALL", "TMPDIR", "OMP_NUM_THREADS", "PYTHONPATH", "VIRTUAL_ENV", "XDG_CACHE_HOME"}
 
 KILL_ROUNDS, KILL_ROUNDS_IN_SOAK = 20, 200
+
+# On a busy machine anything may take a while: an example that took longer the first time is no fault.
+hypothesis.settings.register_profile("keepsake", deadline=None)
+hypothesis.settings.load_profile("keepsake")
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # So it is where a shell runs the tests in the background, and every process that they start would take that over.

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from keepsake.errors import SettingError
-from keepsake.settings import Settings, load_settings, mistyped_names
+from keepsake.mistyped import mistyped_names
+from keepsake.settings import Settings, load_settings
 
 NUMBERS = [
     name for name, info in Settings.model_fields.items() if info.annotation in (int, float, float | None)
@@ -58,6 +59,41 @@ def test_what_it_takes_stands_in_plain_words(
     monkeypatch: pytest.MonkeyPatch, name: str, value: str, takes: str
 ) -> None:
     assert refused(monkeypatch, name, value).endswith(f"it takes {takes}")
+
+
+@pytest.mark.parametrize(
+    "name", ["OPENAI_BASE_URL", "FALLBACK_BASE_URL", "TELEGRAM_API_URL", "TELEGRAM_WEBHOOK_URL"]
+)
+@pytest.mark.parametrize(
+    "value", ["http://[", "http://", "http://a:99999", "http://a:b", "https://a..b/v1", f"http://{'a' * 64}"]
+)
+def test_an_address_that_cannot_be(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
+    assert value[:60] in refused(monkeypatch, name, value)
+
+
+@pytest.mark.parametrize(
+    "value", ["http://[::1]:8080/v1", "https://модель.example/v1", "http://my_host:1/v1"]
+)
+def test_an_address_that_can_be(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", value)
+    assert load_settings().openai_base_url == value
+
+
+def test_a_home_in_quotes_is_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DATA_DIR", "~/keepsake")
+    assert load_settings().data_dir == Path.home() / "keepsake"
+    assert "the path of a folder" in refused(monkeypatch, "DATA_DIR", "~nobody-of-that-name/x")
+
+
+def test_a_mistyped_name_in_the_environment_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENAI_MODLE", "stm_sise", "OPENAI_API_BASE", "XDG_DATA_DIRS", "TELEGRAM_API_ID", "EDITOR"):
+        monkeypatch.setenv(name, "secret")
+    assert sorted(mistyped_names()) == [
+        "OPENAI_MODLE is no setting; OPENAI_MODEL is probably meant",
+        "stm_sise is no setting; STM_SIZE is probably meant",
+    ]
+    monkeypatch.setenv("OPENAI_MODEL", "m")  # then the other one is somebody else's
+    assert len(mistyped_names()) == 1
 
 
 def test_a_long_value_is_shown_in_part(monkeypatch: pytest.MonkeyPatch) -> None:

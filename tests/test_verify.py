@@ -15,7 +15,7 @@ from keepsake.clock import to_micros
 from keepsake.forgetting.ledger import Ledger
 from keepsake.index.terms import analyse
 from keepsake.models import FactDraft
-from keepsake.store import embeddings, facts, jobs, messages, users
+from keepsake.store import embeddings, facts, jobs, messages, times, users
 from keepsake.store.database import connect_reader, connect_writer, transact
 from keepsake.verify import Check, fix, verify, verify_folder
 
@@ -68,7 +68,7 @@ def test_a_healthy_database_is_clean(database: sqlite3.Connection, tmp_path: Pat
     assert off(tmp_path) == {}
     with closing(connect_reader(tmp_path / "memory.db")) as connection:
         names = [check.check for check in verify(connection, tmp_path)]
-    assert len(names) == len(set(names)) == 13
+    assert len(names) == len(set(names)) == 14
 
 
 DAMAGE = {
@@ -92,6 +92,27 @@ def test_a_summary_of_messages_that_are_all_gone_is_seen_and_taken_away(
     assert transact(database, fix, now=NOW)["orphans"] == 1
     assert off(tmp_path) == {}
     assert database.execute("SELECT first_id FROM summaries").fetchall() == [(1,)]
+
+
+@pytest.mark.parametrize("micros", [10**18, -(10**18), 2**63 - 1])
+@pytest.mark.parametrize(
+    ("table", "column"), [(table, columns[-1]) for table, columns in times.COLUMNS.items()]
+)
+def test_a_time_that_cannot_be_is_named_with_its_row(
+    database: sqlite3.Connection, tmp_path: Path, table: str, column: str, micros: int
+) -> None:
+    database.execute("INSERT INTO models (name, factor, answers, updated_at) VALUES ('m', 1, 0, 0)")
+    database.execute(
+        "INSERT INTO summaries (user_id, first_id, last_id, said_at, content) VALUES (5, 1, 6, 0, 'so')"
+    )
+    database.execute(
+        "INSERT INTO fact_history (user_id, fact_id, what, made_by, valid_at, recorded_at)"
+        " VALUES (5, 1, 'learned', 'hand', 0, 0)"
+    )
+    key = "name" if table == "models" else "id"
+    (row,) = database.execute(f"SELECT {key} FROM {table} LIMIT 1").fetchone()
+    database.execute(f"UPDATE {table} SET {column} = ? WHERE {key} = ?", (micros, row))
+    assert off(tmp_path) == {"times": f"1 rows with a time that cannot be ({table} {row})"}
 
 
 @pytest.mark.parametrize("check", DAMAGE)

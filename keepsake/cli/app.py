@@ -16,7 +16,8 @@ import typer
 from keepsake.cli.out import SOMETHING_OFF, WRONG_USE, end_output, ready_streams, remark, say
 from keepsake.errors import KeepsakeError
 from keepsake.logs import setup_logging
-from keepsake.settings import PROJECT_DIR, Settings, load_settings, mistyped_names
+from keepsake.mistyped import mistyped_names
+from keepsake.settings import PROJECT_DIR, Settings, load_settings
 
 log = logging.getLogger(__name__)
 

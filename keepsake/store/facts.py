@@ -6,9 +6,10 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from keepsake.clock import from_micros, to_micros
+from keepsake.clock import to_micros
 from keepsake.models import Fact, FactDraft, FactStatus
 from keepsake.store import embeddings, jobs
+from keepsake.store.times import time_of
 
 _COLUMNS = (
     "id, user_id, content, category, type, status, origin, importance, confidence, vital, hits, created_at,"
@@ -192,7 +193,7 @@ def move_cursor(connection: sqlite3.Connection, user_id: int, message_id: int) -
 
 def _fact(row: tuple[Any, ...]) -> Fact:
     def moment(value: int | None) -> Any:
-        return from_micros(value) if value is not None else None
+        return time_of(value, "facts", row[0]) if value is not None else None
 
     return Fact(
         id=row[0],
@@ -206,9 +207,9 @@ def _fact(row: tuple[Any, ...]) -> Fact:
         confidence=row[8],
         vital=bool(row[9]),
         hits=row[10],
-        created_at=from_micros(row[11]),
-        updated_at=from_micros(row[12]),
-        recorded_from=from_micros(row[13]),
+        created_at=moment(row[11]),
+        updated_at=moment(row[12]),
+        recorded_from=moment(row[13]),
         subject=row[14],
         predicate=row[15],
         object=row[16],

@@ -5,8 +5,9 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Collection
 
-from keepsake.clock import from_micros, to_micros
+from keepsake.clock import to_micros
 from keepsake.models import FactChange
+from keepsake.store.times import time_of
 
 _COLUMNS = "fact_id, what, made_by, other_id, from_value, to_value, valid_at, recorded_at"
 
@@ -44,9 +45,9 @@ def of_others(
 def of_user(connection: sqlite3.Connection, user_id: int) -> list[FactChange]:
     """All changes of the user's facts, oldest first."""
     rows = connection.execute(
-        f"SELECT {_COLUMNS} FROM fact_history WHERE user_id = ? ORDER BY id", (user_id,)
+        f"SELECT {_COLUMNS}, id FROM fact_history WHERE user_id = ? ORDER BY id", (user_id,)
     )
     return [
-        FactChange(row[0], row[1], row[2], row[3], row[4], row[5], from_micros(row[6]), from_micros(row[7]))
+        FactChange(*row[:6], *(time_of(micros, "fact_history", row[8]) for micros in row[6:8]))
         for row in rows
     ]

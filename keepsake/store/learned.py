@@ -5,8 +5,9 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable
 
-from keepsake.clock import from_micros, to_micros
+from keepsake.clock import to_micros
 from keepsake.models import LearnedModel
+from keepsake.store.times import time_of
 
 _COLUMNS = "name, factor, answers, context_limit, limited_at"
 
@@ -18,7 +19,7 @@ def get(connection: sqlite3.Connection, name: str) -> LearnedModel:
         return LearnedModel(name)
     name, factor, answers, limit, limited_at = row
     return LearnedModel(
-        name, factor, answers, limit, from_micros(limited_at) if limited_at is not None else None
+        name, factor, answers, limit, time_of(limited_at, "models", name) if limited_at is not None else None
     )
 
 

@@ -9,6 +9,7 @@ from datetime import datetime
 
 from keepsake.clock import from_micros, to_micros
 from keepsake.models import DialogSession, Message, Role
+from keepsake.store.times import time_of
 
 _COLUMNS = "id, user_id, role, content, created_at, session_id, sender, sender_id"
 _VARIABLES_MAX = 500  # ids in one statement, well under SQLite's limit
@@ -227,7 +228,12 @@ def sessions(connection: sqlite3.Connection, user_id: int) -> list[DialogSession
     )
     return [
         DialogSession(
-            row[0], row[1], from_micros(row[2]), from_micros(row[3]) if row[3] else None, row[4], row[5]
+            row[0],
+            row[1],
+            time_of(row[2], "sessions", row[0]),
+            time_of(row[3], "sessions", row[0]) if row[3] else None,
+            row[4],
+            row[5],
         )
         for row in rows
     ]
@@ -254,4 +260,5 @@ def totals(connection: sqlite3.Connection) -> dict[str, int]:
 
 
 def _message(row: tuple[int, int, Role, str, int, int, str | None, str | None]) -> Message:
-    return Message(row[0], row[1], row[2], row[3], from_micros(row[4]), row[5], row[6], row[7])
+    said_at = time_of(row[4], "messages", row[0])
+    return Message(row[0], row[1], row[2], row[3], said_at, row[5], row[6], row[7])

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from keepsake.clock import from_micros
 from keepsake.models import Message, Summary
 from keepsake.store import jobs, messages
+from keepsake.store.times import time_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,10 @@ def newest(
         " WHERE user_id = ? AND content <> '' AND last_id < ? ORDER BY first_id DESC LIMIT ?",
         (user_id, before if before is not None else 2**63 - 1, limit),
     ).fetchall()
-    return [Summary(row[0], row[1], row[2], from_micros(row[3]), *row[4:]) for row in reversed(rows)]
+    return [
+        Summary(row[0], row[1], row[2], time_of(row[3], "summaries", row[0]), *row[4:])
+        for row in reversed(rows)
+    ]
 
 
 def waiting(connection: sqlite3.Connection, user_id: int, kept: int) -> Run | None:
