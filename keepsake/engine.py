@@ -9,18 +9,20 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 
 from keepsake.accounts import UserAccount
+from keepsake.archive.service import Archive, check_settings
 from keepsake.clock import Clock, system_clock, utc_day
-from keepsake.errors import EmbeddingError
+from keepsake.errors import ArchiveError, EmbeddingError
 from keepsake.facts import claims
 from keepsake.facts.keeper import Extractor, FactKeeper
 from keepsake.facts.signals import is_urgent
 from keepsake.forgetting.cleaning import clean
+from keepsake.forgetting.ledger import Ledger
 from keepsake.forgetting.service import ERASE, HOLD, PRUNE, Forgetting, Pause
 from keepsake.index import terms
 from keepsake.index.chroma import ChromaIndex
@@ -95,6 +97,16 @@ class Engine:
         self.contexts = Contexts(
             settings, storage, self.models, profile=self._facts.profile, search=self.search
         )
+        ledger = Ledger(settings.data_dir)
+        self.archive = Archive(
+            storage.database,
+            settings,
+            ledger,
+            clock,
+            looked_at=parts.extractor is not None or parts.model_comes_later,
+            dropped=self._drop_messages,
+            wake=self._wake,
+        )
         self.forgetting = Forgetting(
             storage.database,
             parts.chroma,
@@ -103,6 +115,8 @@ class Engine:
             stop=self._stop_jobs,
             drop=self._drop_from_ram,
             pause=self._pause,
+            ledger=ledger,
+            archive=self.archive,
         )
         self._runner = None if read_only else JobRunner(storage.database, self._lanes(), clock)
 
@@ -133,6 +147,7 @@ class Engine:
         `forgotten` are told of every erased user, to drop what RAM holds; `pauses` keep front ends from handling what
         a user says while they are erased.
         """
+        await asyncio.to_thread(check_settings, settings)
         storage = await SQLiteMemoryStorage.open(
             settings.database_path,
             analyse=analyse,
@@ -154,6 +169,7 @@ class Engine:
             parts.reranker.prepare()
         assert engine._runner is not None
         await storage.database.write(engine._facts.expire_now)
+        await storage.database.write(engine.archive.start)
         await engine._runner.start()
         engine.catch_up()  # a setting that something waited for may be another now
         return engine
@@ -206,7 +222,7 @@ class Engine:
         message = await self.storage.edit_message(user_id, key, text)
         if message is not None and self._vectors is not None:
             self._vectors.drop_one(user_id, "message", message.id)
-            self._wake()
+        self._wake()
         return message
 
     async def record_answer(self, event: AnswerEvent) -> None:
@@ -285,6 +301,7 @@ class Engine:
             FIX: Lane(self._fix),
             EXPIRE: Lane(self._facts.expire),
             IDLE: Lane(self._facts.idle),
+            **self.archive.lanes(),
         }
         if not self._parts.model_comes_later:
             lanes[SUMMARISE] = Lane(summariser.work)
@@ -325,6 +342,8 @@ class Engine:
 
     async def _fix(self, _job: Job) -> Done:
         await asyncio.to_thread(self.forgetting.ledger.close_key)
+        with suppress(ArchiveError):  # the check says what is the matter
+            await self.archive.delete_strays()
         return Done(commit=partial(fix, now=self.clock()))
 
     async def _prune(self, _job: Job) -> Done:
@@ -349,10 +368,14 @@ class Engine:
                 await paused.enter_async_context(pause(user_id))
             yield
 
-    def _drop_from_ram(self, user_id: int) -> None:
+    def _drop_messages(self, user_id: int) -> None:
         self._recall.drop(user_id)
         if self._vectors is not None:
             self._vectors.drop(user_id)
+
+    def _drop_from_ram(self, user_id: int) -> None:
+        self._drop_messages(user_id)
+        if self._vectors is not None:
             self._vectors.embedder.forget_cached()
         claims.forget_cached()
         terms.forget_cached()

@@ -6,6 +6,10 @@
     │   └── FolderHeld        another program holds it                      (exit 3)
     ├── DatabaseError         memory.db is foreign, newer or damaged        (exit 2)
     ├── ErasureHeld           a legal hold stands: the person may not be erased
+    ├── ArchiveError          the archive cannot be read or written now; nothing is lost, it is tried again
+    │   ├── ArchiveUnavailable  its place cannot be reached, or is full
+    │   ├── ArchiveMissing    a file of it is not there
+    │   └── ArchiveDamaged    a file of it is not what was written, or its key is another one
     ├── EmbeddingError        the embedding model cannot be had
     ├── RerankerError         the reranker cannot be had; recall goes on without it
     ├── VectorIndexError      the vector index did not answer; exact search does
@@ -58,6 +62,22 @@ class DatabaseError(KeepsakeError):
 
 class ErasureHeld(KeepsakeError):
     """A legal hold stands against erasing this person."""
+
+
+class ArchiveError(KeepsakeError):
+    """The archive of older messages cannot be used now."""
+
+
+class ArchiveUnavailable(ArchiveError):
+    """The place of the archive cannot be reached, or cannot be written."""
+
+
+class ArchiveMissing(ArchiveError):
+    """A file of the archive is not where it was."""
+
+
+class ArchiveDamaged(ArchiveError):
+    """A file of the archive cannot be decrypted: it is damaged, or its key is another one."""
 
 
 class EmbeddingError(KeepsakeError):

@@ -140,15 +140,22 @@ class VectorMemoryStorage:
         return Done()
 
     async def unindex(self, job: Job) -> Done:
-        """The job that takes facts which are active no longer out of RAM and Chroma. Raises VectorIndexError."""
+        """The job that takes facts and messages which are here no longer out of RAM and Chroma.
+
+        Raises VectorIndexError.
+        """
         assert job.user_id is not None
-        ids = job.payload["facts"]
-        assert isinstance(ids, list)
-        for item in ids:
-            self.drop_one(job.user_id, "fact", item)
+        kinds: tuple[tuple[ItemKind, str], ...] = (("fact", "facts"), ("message", "messages"))
+        gone: list[tuple[ItemKind, int]] = []
+        for kind, name in kinds:
+            ids = job.payload.get(name, [])
+            assert isinstance(ids, list)
+            gone += [(kind, item) for item in ids]
+        for kind, item in gone:
+            self.drop_one(job.user_id, kind, item)
         handle = await self._database.read(users.handle, job.user_id)
         if self.chroma is not None and handle is not None:
-            await self.chroma.delete_ids(handle, [f"f{item}" for item in ids])
+            await self.chroma.delete_ids(handle, [f"{kind[0]}{item}" for kind, item in gone])
         return Done()
 
     async def _hand_over(
