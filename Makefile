@@ -5,6 +5,8 @@ BIN := $(VENV)/bin
 # pip asks its index for itself on each call; one look is enough.
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 EXTRAS ?=
+COMMA := ,
+WANTED = $(subst $(COMMA), ,$(EXTRAS))
 
 .PHONY: help run test soak check coverage bench bench-telegram bench-budget bench-recall bench-peers lock clean
 .DEFAULT_GOAL := help
@@ -13,7 +15,8 @@ help: ## what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 run: $(VENV)/run.stamp ## sets everything up, then runs the bot (terminal chat without a token)
-	@test -z "$(EXTRAS)" || $(MAKE) --no-print-directory $(VENV)/test.stamp
+	@test -z "$(filter archive,$(WANTED))" || $(MAKE) --no-print-directory $(VENV)/archive.stamp
+	@test -z "$(filter-out archive,$(WANTED))" || $(MAKE) --no-print-directory $(VENV)/test.stamp
 	@$(BIN)/python -m keepsake.llm.local wanted; status=$$?; test $$status -le 1 || exit $$status; \
 	if test $$status -eq 0; then \
 		$(MAKE) --no-print-directory --silent $(VENV)/local.stamp && $(BIN)/python -m keepsake.llm.local fetch \
@@ -57,10 +60,13 @@ lock: ## resolves the newest allowed versions and writes lock/
 	$(PYTHON) -m venv $(VENV)-lock && $(VENV)-lock/bin/pip install --quiet 'pip-tools>=7.5'
 	$(VENV)-lock/bin/pip-compile --quiet --upgrade --generate-hashes --strip-extras --no-emit-index-url \
 		--no-emit-find-links --no-emit-trusted-host --no-header -o lock/run.txt pyproject.toml
-	$(VENV)-lock/bin/pip-compile --quiet --upgrade --extra dev --extra sentence-transformers --strip-extras \
+	$(VENV)-lock/bin/pip-compile --quiet --upgrade --extra dev --extra archive --extra sentence-transformers --strip-extras \
 		--no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-header --allow-unsafe \
 		-c lock/run.txt -o lock/test.txt pyproject.toml
 	sed -i "s/^\\(torch==[0-9.]*\\)+cpu/\\1/" lock/test.txt  # the local part is this machine's alone
+	grep '^pyarrow==' lock/test.txt | $(VENV)-lock/bin/pip-compile --quiet --generate-hashes --no-emit-index-url \
+		--no-emit-find-links --no-emit-trusted-host --no-header --no-annotate -o lock/archive.txt -
+	sed -i '1i # The extra `archive`: Parquet and its encryption (Apache-2.0); fsspec is in run.txt.' lock/archive.txt
 	rm -r $(VENV)-lock
 
 clean: ## removes what was installed; memory is not touched
@@ -72,6 +78,10 @@ $(VENV)/bin/python:
 
 $(VENV)/run.stamp: lock/run.txt | $(VENV)/bin/python
 	$(PIP) --require-hashes --only-binary :all: -r lock/run.txt
+	@touch $@
+
+$(VENV)/archive.stamp: lock/archive.txt $(VENV)/run.stamp
+	$(PIP) --require-hashes --only-binary :all: -r lock/archive.txt
 	@touch $@
 
 $(VENV)/local.stamp: lock/local.txt $(VENV)/run.stamp

@@ -183,7 +183,9 @@ def _by_category(language: str, listing: Listing, shown: range) -> list[str]:
 def noted(language: str, fact: Fact) -> str:
     """How sure it is, and since when."""
     date = fact.updated_at.date().isoformat()
-    return translate(language, "fact-confidence", confidence=f"{fact.confidence:.2f}", date=date)
+    sure = translate(language, "fact-confidence", confidence=f"{fact.confidence:.2f}", date=date)
+    archived = bool(fact.archived_ids) and fact.archived_ids == fact.message_ids
+    return f"{sure} ({translate(language, 'archived')})" if archived else sure
 
 
 def _label(language: str, fact: Fact) -> str:

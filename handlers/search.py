@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from bot_models.searches import Search
 from keepsake.assistant import Assistant, Button, Chat
+from keepsake.errors import ArchiveError
 from keepsake.locales import translate
 from keepsake.models import Message
 from keepsake.recall.snippet import LENGTH, Span, query_terms, snippet
 
+log = logging.getLogger(__name__)
+
 SHOWN = 5  # on a page
 FOUND_MAX = 50
+FOUND_IN_ARCHIVE = 10
+_ARCHIVE = ("--archive", "—archive", "–archive")  # phones make one dash of two
 _NAME_MAX = 64  # characters of a speaker's name
 
 
@@ -26,8 +32,12 @@ class Shown:
 
 
 async def handle_search(app: Assistant, chat: Chat, args: str) -> None:
-    """Shows the first page of what is found above the floor, best first."""
-    if not args:
+    """Shows the first page of what is found above the floor, best first; `--archive WORDS`: in the archive."""
+    first, _, words = args.partition(" ")
+    if first in _ARCHIVE and words.strip():
+        await _search_archive(app, chat, words.strip())
+        return
+    if not args or first in _ARCHIVE:
         await chat.send(translate(chat.language, "search-usage"))
         return
     terms = query_terms(args)
@@ -41,6 +51,23 @@ async def handle_search(app: Assistant, chat: Chat, args: str) -> None:
         await chat.send(translate(chat.language, "search-nothing"))
         return
     await _show(chat, Search(chat.user_id, terms, ids), name, 0, found[:SHOWN])
+
+
+async def _search_archive(app: Assistant, chat: Chat, words: str) -> None:
+    """Shows the best of the archive, without pages: each look reads it as a whole."""
+    try:
+        found = await app.memory.search_archive(chat.user_id, words, FOUND_IN_ARCHIVE)
+    except ArchiveError as error:
+        log.warning("%s", error)
+        await chat.send(translate(chat.language, "search-archive-closed"))
+        return
+    if not found:
+        await chat.send(translate(chat.language, "search-nothing"))
+        return
+    title = translate(chat.language, "search-archive-title")
+    texts = [message for message, _ in found]
+    shown = await asyncio.to_thread(found_page, chat.language, title, texts, query_terms(words))
+    await chat.send(shown.text, bold=shown.marks)
 
 
 async def handle_search_press(app: Assistant, chat: Chat, data: str) -> None:

@@ -31,7 +31,11 @@ async def handle_why(app: Assistant, chat: Chat, _args: str) -> None:
 def reason_lines(language: str, reason: Reason) -> list[str]:
     """A fact with the messages it comes from below it; a message on a line of its own."""
     score = f"[{reason.score:.2f}]"
-    sources = [found_line(language, message, ()).text for message in reason.messages]
+    sources = [
+        translate(language, "why-archived", date=source.said_at.date().isoformat())
+        for source in reason.archived
+    ]
+    sources += [found_line(language, message, ()).text for message in reason.messages]
     if reason.fact is None:
         return [f"{score} {line}" for line in sources]
     by_hand = reason.fact.origin == "by_hand"

@@ -14,11 +14,13 @@ from datetime import timedelta
 from functools import partial
 
 from keepsake.accounts import UserAccount
+from keepsake.archive.service import Archive, check_settings
 from keepsake.clock import Clock, system_clock, utc_day
 from keepsake.errors import EmbeddingError
 from keepsake.facts import claims
 from keepsake.facts.keeper import FactKeeper, Refusal
 from keepsake.facts.signals import is_urgent
+from keepsake.forgetting.ledger import Ledger
 from keepsake.forgetting.removal import SCRUB, Removal
 from keepsake.forgetting.service import Forgetting, Pause
 from keepsake.index import terms
@@ -78,6 +80,16 @@ class Engine:
         self.contexts = Contexts(
             settings, storage, self.models, profile=self._facts.profile, search=self.search
         )
+        ledger = Ledger(settings.data_dir)
+        self.archive = Archive(
+            storage.database,
+            settings,
+            ledger,
+            clock,
+            looked_at=parts.extractor is not None or parts.model_comes_later,
+            dropped=self._drop_messages,
+            wake=self._wake,
+        )
         self.forgetting = Forgetting(
             storage.database,
             parts.chroma,
@@ -86,6 +98,8 @@ class Engine:
             stop=self._stop_jobs,
             drop=self._drop_person,
             pause=self._pause,
+            ledger=ledger,
+            archive=self.archive,
         )
         self.removal = Removal(
             settings,
@@ -106,6 +120,7 @@ class Engine:
             models=self.models,
             forgetting=self.forgetting,
             removal=self.removal,
+            archive=self.archive,
             account=self.account,
         ).lanes()
         self._runner = None if read_only else JobRunner(storage.database, lanes, clock)
@@ -137,6 +152,7 @@ class Engine:
         `forgotten` are told of every erased user, to drop what RAM holds; `pauses` keep front ends from handling what
         a user says while they are erased.
         """
+        await asyncio.to_thread(check_settings, settings)
         storage = await SQLiteMemoryStorage.open(
             settings.database_path,
             analyse=analyse,
@@ -159,6 +175,7 @@ class Engine:
             parts.reranker.prepare()
         assert engine._runner is not None
         await storage.database.write(engine._facts.expire_now)
+        await storage.database.write(engine.archive.start)
         await engine._runner.start()
         engine._runner.hurry(SCRUB)
         engine.catch_up()  # a setting that something waited for may be another now
@@ -213,7 +230,7 @@ class Engine:
         message = await self.storage.edit_message(user_id, key, text)
         if message is not None and self._vectors is not None:
             self._vectors.drop_one(user_id, "message", message.id)
-            self._wake()
+        self._wake()
         return message
 
     async def record_answer(self, event: AnswerEvent) -> None:
@@ -319,10 +336,14 @@ class Engine:
         self.privacy.forget(user_id)  # with the row: who is only changed stays paused
         self._drop_from_ram(user_id)
 
-    def _drop_from_ram(self, user_id: int) -> None:
+    def _drop_messages(self, user_id: int) -> None:
         self._recall.drop(user_id)
         if self._vectors is not None:
             self._vectors.drop(user_id)
+
+    def _drop_from_ram(self, user_id: int) -> None:
+        self._drop_messages(user_id)
+        if self._vectors is not None:
             self._vectors.embedder.forget_cached()
         claims.forget_cached()
         self._facts.people.drop(user_id)

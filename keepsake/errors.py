@@ -7,6 +7,10 @@
     ├── DatabaseError         memory.db is foreign, newer or damaged        (exit 2)
     │   └── RowDamaged        a row of somebody's has what cannot be; trying again does not help
     ├── ErasureHeld           a legal hold stands: the person may not be erased
+    ├── ArchiveError          the archive cannot be read or written now; nothing is lost, it is tried again
+    │   ├── ArchiveUnavailable  its place cannot be reached, or is full
+    │   ├── ArchiveMissing    a file of it is not there
+    │   └── ArchiveDamaged    a file of it is not what was written, or its key is another one
     ├── EmbeddingError        the embedding model cannot be had
     ├── RerankerError         the reranker cannot be had; recall goes on without it
     ├── VectorIndexError      the vector index did not answer; exact search does
@@ -63,6 +67,22 @@ class RowDamaged(DatabaseError):
 
 class ErasureHeld(KeepsakeError):
     """A legal hold stands against erasing this person."""
+
+
+class ArchiveError(KeepsakeError):
+    """The archive of older messages cannot be used now."""
+
+
+class ArchiveUnavailable(ArchiveError):
+    """The place of the archive cannot be reached, or cannot be written."""
+
+
+class ArchiveMissing(ArchiveError):
+    """A file of the archive is not where it was."""
+
+
+class ArchiveDamaged(ArchiveError):
+    """A file of the archive cannot be decrypted: it is damaged, or its key is another one."""
 
 
 class EmbeddingError(KeepsakeError):

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from functools import partial
 
+from keepsake.archive.service import Archive
 from keepsake.clock import Clock
+from keepsake.errors import ArchiveError
 from keepsake.facts.keeper import FactKeeper
 from keepsake.forgetting.cleaning import clean
 from keepsake.forgetting.removal import SCRUB, Removal
@@ -44,6 +47,7 @@ class Workshop:
         models: LearnedModels,
         forgetting: Forgetting,
         removal: Removal,
+        archive: Archive,
         account: Callable[[int], Account],
     ) -> None:
         self._settings = settings
@@ -55,6 +59,7 @@ class Workshop:
         self._models = models
         self._forgetting = forgetting
         self._removal = removal
+        self._archive = archive
         self._account = account
 
     def lanes(self) -> dict[str, Lane]:
@@ -70,6 +75,7 @@ class Workshop:
             FIX: Lane(self._fix),
             EXPIRE: Lane(self._facts.expire),
             IDLE: Lane(self._facts.idle),
+            **self._archive.lanes(),
         }
         if not self._parts.model_comes_later:
             lanes[SUMMARISE] = Lane(summariser.work)
@@ -100,6 +106,8 @@ class Workshop:
 
     async def _fix(self, _job: Job) -> Done:
         await asyncio.to_thread(self._forgetting.ledger.close_key)
+        with suppress(ArchiveError):  # the check says what is the matter
+            await self._archive.delete_strays()
         return Done(commit=partial(fix, now=self._clock()))
 
     async def _prune(self, _job: Job) -> Done:

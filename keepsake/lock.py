@@ -37,6 +37,9 @@ class FolderLock:
 
         Raises FolderHeld where another program has it, DataDirError where the folder cannot be used.
         """
+        for name in (LOCK_NAME, PID_NAME):
+            if (self.data_dir / name).is_dir():
+                raise DataDirError(f"{self.data_dir / name} is a folder, and has to be a file; move it away")
         try:
             self.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._lock.acquire(timeout=_PATIENCE_SECONDS, poll_interval=0.02)

@@ -285,6 +285,11 @@ class MemoryManager:
         question = Question(checked_user(user_id), checked_text(query), before=before, now=self._clock())
         return await (await self.engine()).search(question, limit, above_floor=True)
 
+    async def search_archive(self, user_id: int | str, query: str, limit: int) -> list[tuple[Message, float]]:
+        """Archived messages that hold words of `query` with scores, best first. Raises ArchiveError."""
+        user, text = checked_user(user_id), checked_text(query)
+        return await (await self.engine()).archive.search(user, text, limit)
+
     async def get_messages(self, user_id: int | str, ids: Sequence[int]) -> list[Message]:
         """Those messages of the user's that are still held, in the order of `ids`."""
         wanted = [checked_number("id", one) for one in ids]

@@ -119,6 +119,7 @@ class Fact:
     model: str | None = None
     prompt_version: str | None = None
     message_ids: tuple[int, ...] = field(default=())
+    archived_ids: tuple[int, ...] = field(default=())  # those of them that have left for the archive
 
     @property
     def ends(self) -> datetime | None:
@@ -175,6 +176,14 @@ class TokenCounts:
 
 
 @dataclass(frozen=True, slots=True)
+class ArchivedSource:
+    """A message that has left for the archive: its id, and when it was said."""
+
+    id: int
+    said_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class Reason:
     """A memory that an answer was given, with its score.
 
@@ -184,6 +193,7 @@ class Reason:
     score: float
     fact: Fact | None
     messages: tuple[Message, ...]
+    archived: tuple[ArchivedSource, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -285,6 +285,28 @@ class Settings(BaseSettings):
         "Forgetting", 0.3, "Facts of less importance than this are unimportant, 0–1.", ge=0, le=1
     )
 
+    retention_days: int = _group(
+        "Forgetting",
+        0,
+        "Messages older than so many days leave `memory.db`, but for the newest `MAX_MESSAGES`; 0: none do.",
+        ge=0,
+        le=100_000,
+    )
+    retention_action: str = _group(
+        "Forgetting",
+        "archive",
+        "Where to: `archive` (encrypted Parquet, needs `EXTRAS=archive`) or `delete` (nowhere).",
+        pattern=r"^(archive|delete)$",
+        takes="archive or delete",
+    )
+    archive_url: str | None = _group(
+        "Forgetting",
+        None,
+        "A folder for the archive as an fsspec URL; default: `archive` in `DATA_DIR`.",
+        pattern=r"^[a-z][a-z0-9+.-]*://\S+$",
+        takes="an fsspec URL such as file:///srv/archive or s3://bucket/folder",
+    )
+
     # Log
     log_level: str = _group(
         "Log",

@@ -23,7 +23,7 @@ from keepsake.index.terms import analyse
 from keepsake.store import embeddings, jobs, migrate, times
 from keepsake.store.database import connect_reader
 
-_FIX = "bot.py verify --fix"
+FIX = "bot.py verify --fix"
 _RESTORE = "restore a backup"
 _REFILL = "start the bot: it is filled anew"
 # Their rows are made of others: where only they refer to what is gone, `fix` takes them away or makes them anew.
@@ -115,7 +115,7 @@ def _references(connection: sqlite3.Connection) -> Check:
         if broken
         else "all rows refer to what is there"
     )
-    return Check("references", not broken, detail, _FIX if _DERIVED.issuperset(tables) else _RESTORE)
+    return Check("references", not broken, detail, FIX if _DERIVED.issuperset(tables) else _RESTORE)
 
 
 _KEYWORDS_MISSING = """
@@ -134,7 +134,7 @@ def _keyword_rows(connection: sqlite3.Connection) -> Check:
     detail = (
         f"{_named(missing, 'messages')} without keywords, {_named(stray, 'keywords')} without their message"
     )
-    return Check("keywords", not missing and not stray, detail, _FIX)
+    return Check("keywords", not missing and not stray, detail, FIX)
 
 
 def _keyword_index(connection: sqlite3.Connection) -> Check:
@@ -142,10 +142,10 @@ def _keyword_index(connection: sqlite3.Connection) -> Check:
     try:
         indexed = dict(connection.execute("SELECT doc, count(*) FROM keyword_places GROUP BY doc"))
     except sqlite3.DatabaseError as error:
-        return Check("keyword index", False, f"the keyword index cannot be read: {error}", _FIX)
+        return Check("keyword index", False, f"the keyword index cannot be read: {error}", FIX)
     words = dict(connection.execute("SELECT message_id, length FROM keywords WHERE length > 0"))
     off = sorted(item for item in indexed.keys() | words.keys() if indexed.get(item) != words.get(item))
-    return Check("keyword index", not off, f"{_named(off, 'messages')} not indexed as they stand", _FIX)
+    return Check("keyword index", not off, f"{_named(off, 'messages')} not indexed as they stand", FIX)
 
 
 def _times(connection: sqlite3.Connection) -> Check:
@@ -164,7 +164,7 @@ def _times(connection: sqlite3.Connection) -> Check:
 
 def _sessions(connection: sqlite3.Connection) -> Check:
     off = _ids(connection, f"SELECT id FROM ({_COUNTED}) WHERE message_count <> held OR term_count <> terms")
-    return Check("sessions", not off, f"{_named(off, 'sessions')} with a wrong count", _FIX)
+    return Check("sessions", not off, f"{_named(off, 'sessions')} with a wrong count", FIX)
 
 
 _COUNTED = """
@@ -181,6 +181,8 @@ OR EXISTS (SELECT 1 FROM facts AS f WHERE e.kind = 'fact' AND f.id = e.item_id A
 _SUMMARY_OF_NOTHING = """
 SELECT id FROM summaries AS s WHERE content IS NOT NULL AND NOT EXISTS
     (SELECT 1 FROM messages AS m WHERE m.user_id = s.user_id AND m.id BETWEEN s.first_id AND s.last_id)
+AND NOT EXISTS (SELECT 1 FROM archived_messages AS a
+    WHERE a.user_id = s.user_id AND a.message_id BETWEEN s.first_id AND s.last_id)
 """
 
 
@@ -192,14 +194,12 @@ def _orphans(connection: sqlite3.Connection) -> Check:
         f"{_named(vectors, 'vectors')} and {_named(waiting, 'waiting items')} without their message or fact,"
         f" {_named(summaries, 'summaries')} of nothing"
     )
-    return Check("orphans", not vectors and not waiting and not summaries, detail, _FIX)
+    return Check("orphans", not vectors and not waiting and not summaries, detail, FIX)
 
 
 def _vectors(connection: sqlite3.Connection) -> Check:
     bad = list(_bad_vectors(connection))
-    return Check(
-        "vectors", not bad, f"{_named(bad, 'vectors')} that are no unit vectors of their model", _FIX
-    )
+    return Check("vectors", not bad, f"{_named(bad, 'vectors')} that are no unit vectors of their model", FIX)
 
 
 def _bad_vectors(connection: sqlite3.Connection) -> Iterator[int]:
@@ -247,12 +247,12 @@ def _without_vector(connection: sqlite3.Connection) -> Check:
     lost = [row[2] for row in connection.execute(_NOT_QUEUED)]
     waiting = connection.execute("SELECT count(*) FROM vector_queue").fetchone()[0]
     detail = f"{_named(lost, 'messages or facts')} without a vector that nothing makes; {waiting} being made"
-    return Check("vectors made", not lost, detail, _FIX)
+    return Check("vectors made", not lost, detail, FIX)
 
 
 def _waiting(connection: sqlite3.Connection) -> Check:
     users = [row[0] for row in connection.execute(_QUEUED_FOR_NOBODY)]
-    return Check("work queued", not users, f"{len(users)} users with work that no job stands for", _FIX)
+    return Check("work queued", not users, f"{len(users)} users with work that no job stands for", FIX)
 
 
 def _vector_index(connection: sqlite3.Connection, folder: Path) -> Check:
@@ -274,7 +274,7 @@ def _erasures(connection: sqlite3.Connection, data_dir: Path) -> Check:
 def _ledger(data_dir: Path, remembered: Anchor | None) -> Check:
     wrong = Ledger(data_dir).check(remembered)
     detail = "; ".join(wrong[:_SHOWN]) if wrong else "the chain of erasures is whole"
-    return Check("ledger", not wrong, detail, _FIX if wrong == [KEY_IS_OPEN] else _COMPARE)
+    return Check("ledger", not wrong, detail, FIX if wrong == [KEY_IS_OPEN] else _COMPARE)
 
 
 def _ids(connection: sqlite3.Connection, query: str) -> list[int]:

@@ -109,3 +109,13 @@ def test_a_read_only_folder_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(DataDirError, match="cannot be written"):
         FolderLock(folder).acquire()
     tmp_path.chmod(0o700)
+
+
+@pytest.mark.parametrize("name", ["keepsake.lock", "keepsake.pid"])
+def test_a_folder_in_the_place_of_a_file_is_named(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).mkdir()
+    with pytest.raises(DataDirError, match=f"{name} is a folder"):
+        FolderLock(tmp_path).acquire()
+    (tmp_path / name).rmdir()
+    with FolderLock(tmp_path):
+        pass

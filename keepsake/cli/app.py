@@ -175,13 +175,15 @@ def search(
     limit: Annotated[
         int, typer.Option("--limit", metavar="N", min=1, max=1000, help="How many at most.")
     ] = 5,
+    archive: Annotated[bool, typer.Option("--archive", help="Look in the archive, by words.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """What memory finds about a question."""
     from keepsake.cli import readers
 
     text = _question(query)
-    _do(lambda settings: readers.search(settings, user_id, text, limit, as_json=as_json))
+    look = readers.search_archive if archive else readers.search
+    _do(lambda settings: look(settings, user_id, text, limit, as_json=as_json))
 
 
 @app.command(context_settings=_WITH_ID)
@@ -224,11 +226,14 @@ def prune(
 
 
 @app.command()
-def backup(file: Annotated[Path, typer.Argument(metavar="FILE", show_default=False)]) -> None:
+def backup(
+    file: Annotated[Path, typer.Argument(metavar="FILE", show_default=False)],
+    force: Annotated[bool, typer.Option("--force", help="Replace an older backup of that name.")] = False,
+) -> None:
     """Write a consistent copy of memory.db, also beside a running bot."""
     from keepsake.cli import backups
 
-    _do(lambda settings: backups.backup(settings, file))
+    _do(lambda settings: backups.backup(settings, file, replace=force))
 
 
 @app.command()

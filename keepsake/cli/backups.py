@@ -14,10 +14,10 @@ from keepsake.portability.backup import back_up, look_at, put_back
 from keepsake.settings import Settings
 
 
-async def backup(settings: Settings, file: Path) -> int:
-    """Writes a copy of memory.db, beside a running bot or without one."""
+async def backup(settings: Settings, file: Path, *, replace: bool = False) -> int:
+    """Writes a copy of memory.db, beside a running bot or without one. `replace`: over an older copy."""
     require_memory(settings)
-    made = await asyncio.to_thread(back_up, settings.database_path, file, now=system_clock())
+    made = await asyncio.to_thread(back_up, settings.database_path, file, now=system_clock(), replace=replace)
     say(f"{file}: {made.people} people, {made.messages} messages")
     return DONE
 

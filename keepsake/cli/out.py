@@ -103,10 +103,14 @@ def fact_lines(facts: Iterable[Fact], history: Iterable[FactChange] = ()) -> lis
     for fact in facts:
         lines.append(
             f"{fact.id}. {_indented(fact.content)} ({fact.category}, {fact.status},"
-            f" confidence {fact.confidence:.2f}, updated {fact.updated_at:%Y-%m-%d})"
+            f" confidence {fact.confidence:.2f}, updated {fact.updated_at:%Y-%m-%d}{_archived(fact)})"
         )
         lines += changes.get(fact.id, [])
     return lines
+
+
+def _archived(fact: Fact) -> str:
+    return ", archived" if fact.archived_ids and fact.archived_ids == fact.message_ids else ""
 
 
 def _change_line(change: FactChange) -> str:

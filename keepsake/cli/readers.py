@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
+from keepsake.archive.check import check_archive
 from keepsake.cli.out import (
     DONE,
     SOMETHING_OFF,
@@ -24,6 +25,7 @@ from keepsake.errors import KeepsakeError, SettingError
 from keepsake.forgetting.ledger import Ledger
 from keepsake.index.cross_encoder import open_reranker
 from keepsake.index.embedder import open_embedder
+from keepsake.locales import translate
 from keepsake.recall.question import Question
 from keepsake.recall.snippet import query_terms
 from keepsake.settings import Settings
@@ -107,13 +109,31 @@ async def search(settings: Settings, user_id: int, query: str, limit: int, *, as
     return DONE if found else _nothing_about(user_id)
 
 
+async def search_archive(settings: Settings, user_id: int, query: str, limit: int, *, as_json: bool) -> int:
+    """Prints what a person's archive holds of a question's words, best first."""
+    async with reading(settings) as engine:
+        found = await engine.archive.search(user_id, query, limit)
+        language = await engine.storage.language(user_id) or settings.default_language
+    terms = query_terms(query)
+    if as_json:
+        say_json([{**found_as_dict(message, score, terms), "archived": True} for message, score in found])
+    elif found:
+        mark = translate(language, "archived")
+        say("\n".join(f"{found_line(message, score, terms, language)} ({mark})" for message, score in found))
+    return DONE if found else _nothing_about(user_id)
+
+
 async def check(settings: Settings) -> list[Check]:
     """All checks, on a thread."""
     require_memory(settings)
     with_vectors = settings.embedding_model != NO_MODEL
-    return await asyncio.to_thread(
-        verify_folder, settings.database_path, settings.data_dir, with_vectors=with_vectors
-    )
+
+    def run() -> list[Check]:
+        checks = verify_folder(settings.database_path, settings.data_dir, with_vectors=with_vectors)
+        archive = check_archive(settings) if checks[0].ok else None
+        return [*checks, archive] if archive else checks
+
+    return await asyncio.to_thread(run)
 
 
 async def verify_receipt(settings: Settings, path: Path) -> int:

@@ -19,11 +19,12 @@ from pathlib import Path
 from typing import Protocol
 
 from keepsake.clock import from_micros, to_micros
-from keepsake.errors import DatabaseError, ErasureHeld, VectorIndexError
+from keepsake.errors import ArchiveError, DatabaseError, ErasureHeld, VectorIndexError
 from keepsake.forgetting import registry
 from keepsake.forgetting.ledger import Ledger, Receipt
 from keepsake.forgetting.plan import Plan, plan_path, remove
 from keepsake.forgetting.scan import scan_apart, traces
+from keepsake.store import archive as archive_rows
 from keepsake.store import embeddings, in_flight, inbox, jobs, users
 from keepsake.store.database import Database
 
@@ -45,8 +46,21 @@ class Collections(Protocol):
         """Deletes the whole index; it is made anew from SQLite."""
 
 
+class DoomedFiles(Protocol):
+    """The port to the archive."""
+
+    async def delete_doomed(self) -> object:
+        """Deletes the files that are nobody's any more. Raises ArchiveError."""
+
+
 async def erase_user(
-    *, db: Database, chroma: Collections | None, data_dir: Path, user_id: int, now: datetime
+    *,
+    db: Database,
+    chroma: Collections | None,
+    data_dir: Path,
+    user_id: int,
+    now: datetime,
+    archive: DoomedFiles | None = None,
 ) -> Receipt | None:
     """Erases all that is held about a person and proves it. None where nothing is held.
 
@@ -70,9 +84,11 @@ async def erase_user(
     await erase_vectors(db, chroma, data_dir, plan.handles, now)
     await rewrite(db)
     await truncate_log(db)
+    unreached = await _erase_archive(db, archive)
     left = await asyncio.to_thread(scan_apart, data_dir, path, user_id)
     counts = {name: max(count, plan.counts.get(name, 0)) for name, count in erased.items()}
-    receipt = await asyncio.to_thread(_prove, ledger, user_id, replace(plan, counts=counts), left, now)
+    plan = replace(plan, counts=counts)
+    receipt = await asyncio.to_thread(_prove, ledger, user_id, plan, left, unreached, now)
     await asyncio.to_thread(remove, path)
     return receipt
 
@@ -191,9 +207,29 @@ async def truncate_log(db: Database, patience_seconds: float = _LOG_PATIENCE_SEC
     raise DatabaseError(f"{log_path} cannot be emptied while another program reads it; end that program")
 
 
-def _prove(ledger: Ledger, user_id: int, plan: Plan, left: dict[str, int], now: datetime) -> Receipt:
+async def _erase_archive(db: Database, archive: DoomedFiles | None) -> tuple[str, ...]:
+    """Deletes the person's archive, whose key is destroyed by now; what to say of files that cannot be reached."""
+    try:
+        if archive is not None:
+            await archive.delete_doomed()
+    except ArchiveError as error:
+        log.warning("files of the archive stay for now, without their key: %s", error)
+    doomed = len(await db.read(archive_rows.doomed))
+    if not doomed:
+        return ()
+    return (f"{doomed} encrypted files of the archive that could not be reached, whose key is destroyed",)
+
+
+def _prove(
+    ledger: Ledger,
+    user_id: int,
+    plan: Plan,
+    left: dict[str, int],
+    unreached: tuple[str, ...],
+    now: datetime,
+) -> Receipt:
     written = ledger.find(user_id, erasure=plan.erasure)
-    return written or ledger.append(user_id, plan.erasure, plan.counts, left, now)
+    return written or ledger.append(user_id, plan.erasure, plan.counts, left, now, unreached)
 
 
 async def _finished_before(db: Database, ledger: Ledger, user_id: int) -> Receipt | None:

@@ -87,16 +87,26 @@ class Ledger:
         """A key for other keyed hashes than this ledger's own. Makes the ledger's where there is none."""
         return hmac.new(self._key(), f"for {purpose}".encode(), hashlib.sha256).digest()
 
+    def installation(self) -> str:
+        """A name for this folder, 64 hexadecimal digits that say nothing. Makes the key where there is none."""
+        return hmac.new(self._key(), b"installation", hashlib.sha256).hexdigest()
+
     def append(
-        self, user_id: int, erasure: str, counts: dict[str, int], left_in: dict[str, int], now: datetime
+        self,
+        user_id: int,
+        erasure: str,
+        counts: dict[str, int],
+        left_in: dict[str, int],
+        now: datetime,
+        unreached: tuple[str, ...] = (),
     ) -> Receipt:
-        """Writes the line of an erasure. `erasure`: random, what this run is known by."""
+        """Writes the line of an erasure. `erasure`: random, what this run is known by; `unreached`: what stays too."""
         more = {
             "erasure": erasure,
             "counts": counts,
             "left": sum(left_in.values()),
             "left_in": left_in,
-            "not_covered": list(NOT_COVERED),
+            "not_covered": [*NOT_COVERED, *unreached],
         }
         return _receipt(self._append(_ERASE, user_id, more, now))
 
@@ -149,7 +159,10 @@ class Ledger:
 
     def check(self, anchor: Anchor | None = None) -> list[str]:
         """What is wrong, a line each; empty where the chain is whole. `anchor`: a line that must be in it."""
-        found = self._check_chain()
+        try:
+            found = self._check_chain()
+        except DataDirError as error:
+            return [str(error)]
         if anchor is not None and anchor.seq and not self.knows(anchor):
             found.append(f"line {anchor.seq}, which memory.db knows of, is gone: the end was cut off")
         return found + self._check_key()
@@ -173,12 +186,15 @@ class Ledger:
         try:
             mode = self._key_path.stat().st_mode
         except FileNotFoundError:
-            if self.path.exists() and self.path.stat().st_size:
+            if self._whole_lines():
                 return [f"{KEY_NAME} is missing: nobody can be found in the ledger any more"]
             return []
-        if mode & (stat.S_IRWXG | stat.S_IRWXO):
-            return [KEY_IS_OPEN]
-        return []
+        found = [KEY_IS_OPEN] if mode & (stat.S_IRWXG | stat.S_IRWXO) else []
+        try:
+            self._key()
+        except DataDirError as error:
+            return [str(error)]
+        return found
 
     def close_key(self) -> bool:
         """Takes the key out of others' sight; False where it was."""
@@ -233,18 +249,29 @@ class Ledger:
             content = self.path.read_bytes()
         except FileNotFoundError:
             return []
+        except OSError as error:
+            raise DataDirError(
+                f"{self.path} cannot be read ({error.strerror}): it has to be a file"
+            ) from error
         return content[: content.rfind(b"\n") + 1].splitlines(keepends=True)
 
     def _key(self) -> bytes:
         try:
             key = bytes.fromhex(self._key_path.read_text(encoding="ascii"))
         except FileNotFoundError:
+            if self._whole_lines():
+                # With another key nobody would be found in these lines, neither who was erased nor who is held.
+                raise DataDirError(
+                    f"{self._key_path} is missing, and {LEDGER_NAME} is not: put it back, or move that away too"
+                ) from None
             key = secrets.token_bytes(_KEY_BYTES)
             write_durably(self._key_path, key.hex().encode("ascii"))
+        except OSError as error:
+            raise DataDirError(f"{self._key_path} cannot be read ({error.strerror})") from error
         except ValueError:
             key = b""
         if len(key) != _KEY_BYTES:
-            raise DataDirError(f"{self._key_path} is damaged: restore it, or move it away for a new one")
+            raise DataDirError(f"{self._key_path} is damaged: put it back, or move it and {LEDGER_NAME} away")
         return key
 
 

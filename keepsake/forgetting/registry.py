@@ -90,6 +90,18 @@ TABLES: tuple[TableEntry, ...] = (
     TableEntry("privacy", "who has asked that nothing is kept: times, no contents", _OF_USER, 0),
     TableEntry("message_keys", "what others call a message", _OF_USER, 0),
     TableEntry("fact_sources", "which messages a fact comes from", _OF_USER, 1),
+    TableEntry("archived_sources", "which archived messages a fact comes from", _OF_USER, 1),
+    TableEntry(
+        "archived_messages", "which file of the archive a message is in", _OF_USER, 2, texts=("text",)
+    ),
+    TableEntry("archive_keys", "what a person's archive is encrypted with", _OF_USER, 3, texts=("key",)),
+    TableEntry(
+        "archive_files",
+        "files of the archive under random names; those of an erased person stay listed until they are deleted",
+        _OF_USER,
+        4,
+        scrub="user_id = NULL, state = 'doomed'",
+    ),
     TableEntry("embeddings", "vectors of messages and facts", _OF_USER, 2, vectors=("vector",)),
     TableEntry("vector_queue", "what wants a vector", _OF_USER, 3),
     TableEntry("keywords", "the words of each message", _OF_USER, 4, texts=("terms",)),
@@ -147,6 +159,11 @@ FILES: tuple[FileEntry, ...] = (
     FileEntry(
         "vector_db/**", "vectors under random names", "the person's collection is deleted with all its files"
     ),
+    FileEntry(
+        "archive/**",
+        "older messages, encrypted with their person's key, under random names",
+        "the person's key is destroyed with the rows, then their files are deleted",
+    ),
     FileEntry("vector_db.lock", "the lock of the vector index: nobody's", "not needed"),
     FileEntry("keepsake.lock", "the lock of the folder: nobody's", "not needed"),
     FileEntry("keepsake.pid", "which process holds the folder: nobody's", "not needed"),
@@ -201,9 +218,8 @@ def files(data_dir: Path) -> Iterator[Path]:
     libraries stand beside them there.
     """
     own_folder = data_dir.resolve() == PROJECT_DIR
-    found = (
-        chain(data_dir.glob("*"), (data_dir / "vector_db").rglob("*")) if own_folder else data_dir.rglob("*")
-    )
+    folders = ((data_dir / name).rglob("*") for name in ("vector_db", "archive"))
+    found = chain(data_dir.glob("*"), *folders) if own_folder else data_dir.rglob("*")
     for path in found:
         if path.is_symlink() or not path.is_file():
             continue

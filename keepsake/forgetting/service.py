@@ -43,6 +43,8 @@ class Forgetting:
         stop: Callable[[int], Awaitable[None]],
         drop: Callable[[int], None],
         pause: Pause,
+        ledger: Ledger | None = None,
+        archive: erase.DoomedFiles | None = None,
     ) -> None:
         self._database = database
         self._chroma = chroma
@@ -51,7 +53,8 @@ class Forgetting:
         self._stop = stop
         self._drop = drop
         self._pause = pause
-        self.ledger = Ledger(data_dir)
+        self.ledger = ledger or Ledger(data_dir)
+        self._archive = archive
         self.erased_again = 0  # by `replay`
 
     async def begin(self, user_id: int, told: dict[str, object] | None = None) -> int | None:
@@ -96,6 +99,7 @@ class Forgetting:
             data_dir=self._data_dir,
             user_id=user_id,
             now=self._clock(),
+            archive=self._archive,
         )
         self._drop(user_id)
         return receipt

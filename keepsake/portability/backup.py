@@ -40,12 +40,13 @@ class Copy:
     messages: int
 
 
-def back_up(database: Path, target: Path, *, now: datetime) -> Copy:
+def back_up(database: Path, target: Path, *, now: datetime, replace: bool = False) -> Copy:
     """Writes a consistent copy of memory.db to `target`, for its owner's eyes only; whole, or not at all. Blocking.
 
-    Raises SettingError for a place that cannot be, DatabaseError where memory.db is damaged or the disk is full.
+    `replace`: an older copy may be there. Raises SettingError for a place that cannot be, DatabaseError where memory.db
+    is damaged or the disk is full.
     """
-    _check_target(database.parent, target)
+    _check_target(database.parent, target, replace=replace)
     part = target.with_name(target.name + ".part")
     with plain_failures(target), _fresh_file(part):
         with closing(connect_reader(database)) as source, closing(_open(part)) as copy:
@@ -87,6 +88,9 @@ def put_back(file: Path, database: Path) -> Copy:
             source.backup(copy)
             copy.execute("PRAGMA journal_mode = DELETE")
             copy.execute("DELETE FROM meta WHERE key = ?", (_MADE_AT,))
+            # What was being written then may count by now in a newer copy: it must not go at the start of this one.
+            with suppress(sqlite3.OperationalError):  # an older schema has no archive
+                copy.execute("DELETE FROM archive_files WHERE state = 'writing'")
             _join_ledger(
                 copy, database, held.made_at or datetime.fromtimestamp(file.stat().st_mtime).astimezone()
             )
@@ -134,13 +138,15 @@ def _set_aside(database: Path) -> None:
         database.replace(aside)
 
 
-def _check_target(data_dir: Path, target: Path) -> None:
+def _check_target(data_dir: Path, target: Path, *, replace: bool) -> None:
     folder, place = data_dir.resolve(), target.resolve()
     if not place.parent.is_dir():
         raise SettingError(f"{target.parent} is no folder")
     inside = place.is_relative_to(folder)
     if inside and (folder != PROJECT_DIR or covered(PurePosixPath(place.relative_to(folder).as_posix()))):
         raise SettingError(f"{target} lies in DATA_DIR, where erasing leaves nothing: name a file elsewhere")
+    if place.exists() and not replace:
+        raise SettingError(f"{target} is there already: name another file, or replace it with --force")
     if place.exists():
         try:
             with closing(_open_read_only(place)) as there:

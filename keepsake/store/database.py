@@ -44,6 +44,7 @@ def connect_writer(path: Path) -> sqlite3.Connection:
 
     Raises DatabaseError where the file is not ours, is newer than this program or cannot be opened.
     """
+    _refuse_folder(path)
     try:
         # What people said is for the bot alone, also in a folder that others may read; the log files take this over.
         path.touch(mode=0o600)
@@ -74,6 +75,7 @@ def connect_reader(path: Path) -> sqlite3.Connection:
 
     Raises DatabaseError where there is no such file, or it is not ours.
     """
+    _refuse_folder(path)
     if not path.is_file():
         raise DatabaseError(f"{path} is not there yet: it is made when the bot first runs")
     try:
@@ -94,6 +96,11 @@ def connect_reader(path: Path) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def _refuse_folder(path: Path) -> None:
+    if path.is_dir():
+        raise DatabaseError(f"{path} is a folder, and has to be a file; move it away")
 
 
 @contextmanager

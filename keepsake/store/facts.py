@@ -16,7 +16,10 @@ _COLUMNS = (
     " updated_at, recorded_from, subject, predicate, object, topic, last_hit_at, valid_from, valid_until,"
     " recorded_until, quote, model, prompt_version"
 )
-_SOURCES = "(SELECT group_concat(message_id) FROM fact_sources WHERE fact_id = facts.id)"
+_SOURCES = (
+    "(SELECT group_concat(message_id) FROM fact_sources WHERE fact_id = facts.id),"
+    " (SELECT group_concat(message_id) FROM archived_sources WHERE fact_id = facts.id)"
+)
 
 
 def insert(
@@ -129,6 +132,12 @@ def add_sources(
         " SELECT ?, id, user_id FROM messages WHERE id = ? AND user_id = ? ON CONFLICT DO NOTHING",
         [(fact_id, message_id, user_id) for message_id in message_ids],
     )
+    connection.executemany(
+        "INSERT INTO archived_sources (fact_id, message_id, user_id)"
+        " SELECT ?, message_id, user_id FROM archived_messages WHERE message_id = ? AND user_id = ?"
+        " ON CONFLICT DO NOTHING",
+        [(fact_id, message_id, user_id) for message_id in message_ids],
+    )
 
 
 def of_user(connection: sqlite3.Connection, user_id: int, *, all_statuses: bool = False) -> list[Fact]:
@@ -221,5 +230,10 @@ def _fact(row: tuple[Any, ...]) -> Fact:
         quote=row[22],
         model=row[23],
         prompt_version=row[24],
-        message_ids=tuple(sorted(int(part) for part in row[25].split(","))) if row[25] else (),
+        message_ids=_numbers(row[25], row[26]),
+        archived_ids=_numbers(row[26]),
     )
+
+
+def _numbers(*joined: str | None) -> tuple[int, ...]:
+    return tuple(sorted(int(part) for one in joined if one for part in one.split(",")))

@@ -12,9 +12,12 @@ from collections.abc import Collection, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from keepsake.store.database import Database
+
 Int64 = NDArray[np.int64]
 
 _AT_ONCE = 500  # ids in one statement
+_MERGED_PAGES = 500  # in one transaction
 
 
 def frequency(connection: sqlite3.Connection, user_id: int, term: str) -> int:
@@ -83,3 +86,19 @@ def totals(connection: sqlite3.Connection, user_id: int) -> tuple[int, float]:
         (user_id,),
     ).fetchone()
     return int(row[0]), row[1] / row[0] if row[0] else 0.0
+
+
+async def forget_deleted(database: Database) -> None:
+    """Takes deleted words out of the index's older segments, where they stay until all are merged into one.
+
+    In steps, so that others' writes come between them.
+    """
+    pages = -_MERGED_PAGES  # the first, negative call says that all segments are meant
+    while await database.write(_merge, pages):
+        pages = _MERGED_PAGES
+
+
+def _merge(connection: sqlite3.Connection, pages: int) -> bool:
+    before = connection.total_changes
+    connection.execute("INSERT INTO keyword_index (keyword_index, rank) VALUES ('merge', ?)", (pages,))
+    return connection.total_changes - before > 1  # so FTS5 says that there was something to merge

@@ -222,7 +222,7 @@ def count_user_after(connection: sqlite3.Connection, user_id: int, cursor: int, 
 def sessions(connection: sqlite3.Connection, user_id: int) -> list[DialogSession]:
     """The user's sessions, oldest first."""
     rows = connection.execute(
-        "SELECT id, user_id, started_at, ended_at, summary, message_count FROM sessions"
+        "SELECT id, user_id, started_at, ended_at, summary, message_count + archived_count FROM sessions"
         " WHERE user_id = ? ORDER BY id",
         (user_id,),
     )
@@ -240,14 +240,20 @@ def sessions(connection: sqlite3.Connection, user_id: int) -> list[DialogSession
 
 
 def counts(connection: sqlite3.Connection, user_id: int) -> dict[str, int]:
-    """Sessions, messages and active facts of a user."""
+    """Sessions, messages, active facts and archived messages of a user."""
     row = connection.execute(
         "SELECT (SELECT count(*) FROM sessions WHERE user_id = :user),"
         " (SELECT count(*) FROM messages WHERE user_id = :user),"
-        " (SELECT count(*) FROM facts WHERE user_id = :user AND status = 'active')",
+        " (SELECT count(*) FROM facts WHERE user_id = :user AND status = 'active'),"
+        " (SELECT count(*) FROM archived_messages WHERE user_id = :user AND wish IS NOT 'remove')",
         {"user": user_id},
     ).fetchone()
-    return {"total_sessions": row[0], "total_messages": row[1], "total_facts": row[2]}
+    return {
+        "total_sessions": row[0],
+        "total_messages": row[1],
+        "total_facts": row[2],
+        "archived_messages": row[3],
+    }
 
 
 def totals(connection: sqlite3.Connection) -> dict[str, int]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from keepsake.clock import Clock, system_clock, to_micros
 from keepsake.models import AnswerEvent, DialogSession, Fact, FactChange, Memories, Message, Reason
-from keepsake.store import embeddings, events, facts, history, jobs, messages, summaries, users
+from keepsake.store import archive, embeddings, events, facts, history, jobs, messages, summaries, users
 from keepsake.store.database import Database
 from keepsake.store.jobs import EMBED, EXPIRE, EXTRACT, IDLE, SUMMARISE
 from keepsake.store.messages import NewMessage
@@ -81,6 +81,10 @@ class SQLiteMemoryStorage:
     ) -> Message:
         if new.key is not None and (held := messages.by_key(connection, new.user_id, new.key)) is not None:
             return held
+        if new.key is not None and (gone := archive.by_key(connection, new.user_id, new.key)) is not None:
+            return Message(
+                gone, new.user_id, new.role, new.content, new.created_at, 0, new.sender, new.sender_id
+            )
         now = self.now_micros()
         users.ensure(connection, new.user_id, now)
         message = messages.insert(connection, new, self._analyse(new.content), self._gap)
@@ -110,13 +114,18 @@ class SQLiteMemoryStorage:
         return self._save_message(connection, new, also)
 
     async def edit_message(self, user_id: int, key: str, text: str) -> Message | None:
-        """Gives the message with this key another text; its vector is made anew. None where there is none."""
+        """Gives the message with this key another text; its vector is made anew. None where there is none here.
+
+        One that is archived gets it in the background.
+        """
         return await self.database.write(self._edit_message, user_id, key, text)
 
     def _edit_message(
         self, connection: sqlite3.Connection, user_id: int, key: str, text: str
     ) -> Message | None:
         old = messages.by_key(connection, user_id, key)
+        if old is None and (gone := archive.by_key(connection, user_id, key)) is not None:
+            archive.wish(connection, user_id, {gone: text}, self.now_micros())
         if old is None or old.content == text:
             return old
         messages.replace_text(connection, old, text, self._analyse(text))
@@ -256,9 +265,11 @@ def _reasons(connection: sqlite3.Connection, user_id: int, memories: Memories | 
         fact = next(iter(facts.by_ids(connection, user_id, [item])), None) if kind == "fact" else None
         if fact is None and kind == "fact":
             continue
-        sources = messages.by_ids(connection, user_id, fact.message_ids if fact else [item])
-        if fact or sources:
-            reasons.append(Reason(score, fact, tuple(sources[one] for one in sorted(sources))))
+        wanted = fact.message_ids if fact else [item]
+        sources = messages.by_ids(connection, user_id, wanted)
+        archived = tuple(archive.sources(connection, user_id, wanted))
+        if fact or sources or archived:
+            reasons.append(Reason(score, fact, tuple(sources[one] for one in sorted(sources)), archived))
     return reasons
 
 

@@ -105,6 +105,33 @@ def test_a_damaged_key_is_an_error_and_not_replaced(folder: Path) -> None:
     assert (folder / "erasures.key").read_text() == "not hex"
 
 
+def test_a_key_that_is_damaged_or_gone_is_told_and_no_other_takes_its_place(folder: Path) -> None:
+    ledger = three_lines(folder)
+    ledger.hold(USER, "court order 17", NOW)
+    key = folder / "erasures.key"
+    kept = key.read_bytes()
+    key.write_bytes(b"not hex")
+    assert ["damaged" in line for line in ledger.check()] == [True]
+    key.unlink()
+    assert ["missing" in line for line in ledger.check()] == [True]
+    with pytest.raises(DataDirError, match="missing"):
+        ledger.held(USER)
+    assert not key.exists()
+    key.write_bytes(kept)
+    key.chmod(0o600)
+    assert ledger.check() == []
+    assert ledger.held(USER) == "court order 17"
+
+
+@pytest.mark.parametrize("name", ["erasures.jsonl", "erasures.key"])
+def test_a_folder_in_the_place_of_a_file_is_told(folder: Path, name: str) -> None:
+    (folder / name).mkdir()
+    ledger = Ledger(folder)
+    assert [name in line for line in ledger.check()] == [True]
+    with pytest.raises(DataDirError, match=name):
+        ledger.append(USER, "run", {}, {}, NOW)
+
+
 def test_an_empty_folder_is_a_whole_chain(folder: Path) -> None:
     assert Ledger(folder).check() == []
     assert list(folder.iterdir()) == [], "checking makes nothing"

@@ -45,8 +45,8 @@ async def erase(settings: Settings, user: int) -> None:
         await memory.flush()
 
 
-def save(settings: Settings, file: Path) -> None:
-    back_up(settings.database_path, file, now=datetime.now(UTC))
+def save(settings: Settings, file: Path, *, replace: bool = False) -> None:
+    back_up(settings.database_path, file, now=datetime.now(UTC), replace=replace)
 
 
 def load(settings: Settings, file: Path) -> None:
@@ -72,6 +72,9 @@ def test_beside_a_running_bot_and_back_as_commands(tmp_path: Path) -> None:
     with RunningChat(EMBEDDING_MODEL="none") as chat:
         saved = bot("backup", str(file))
         assert (saved.status, saved.out) == (0, f"{file}: 1 people, 1 messages\n")
+        again = bot("backup", str(file))
+        assert (again.status, "--force" in again.remark) == (2, True)
+        assert bot("backup", str(file), "--force").status == 0
         chat.say("said after the backup")
         refused = bot("restore", str(file), "--yes")
         assert (refused.status, str(chat.process.pid) in refused.remark) == (3, True)
@@ -86,8 +89,8 @@ def test_beside_a_running_bot_and_back_as_commands(tmp_path: Path) -> None:
 def test_a_copy_is_one_whole_file_for_its_owner_and_has_no_key(kept: Settings, tmp_path: Path) -> None:
     asyncio.run(erase(kept, BOB))
     (tmp_path / "out").mkdir()
-    for _ in range(2):  # a backup may take the place of an older one
-        save(kept, tmp_path / "out" / "copy.db")
+    save(kept, tmp_path / "out" / "copy.db")
+    save(kept, tmp_path / "out" / "copy.db", replace=True)
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["copy.db"]
     assert stat.S_IMODE((tmp_path / "out" / "copy.db").stat().st_mode) == 0o600
     key = (kept.data_dir / "erasures.key").read_bytes()

@@ -237,3 +237,11 @@ def test_a_loop_that_ended_in_the_middle_does_not_break_the_next_one(tmp_path: P
     asyncio.run(first())
     go_on.set()
     assert asyncio.run(second()) == "kept"
+
+
+def test_a_folder_in_the_place_of_memory_db_is_named(tmp_path: Path) -> None:
+    (tmp_path / "memory.db").mkdir(mode=0o755)
+    for connect in (connect_writer, connect_reader):
+        with pytest.raises(DatabaseError, match="is a folder"):
+            connect(tmp_path / "memory.db")
+    assert (tmp_path / "memory.db").stat().st_mode & 0o777 == 0o755
