@@ -109,6 +109,7 @@ search-nothing = Nothing in memory is about that.
 found-line = • { $date }, { $who }: { $snippet }
 you = you
 assistant = me
+language-unknown = I do not write in “{ $name }”.
 language-question = Which language shall I use?
 language-name = English
 language-set = From now on I write in English.

@@ -114,6 +114,7 @@ search-nothing = В памяти ничего об этом нет.
 found-line = • { $date }, { $who }: { $snippet }
 you = вы
 assistant = я
+language-unknown = На языке «{ $name }» я не пишу.
 language-question = На каком языке мне писать?
 language-name = Русский
 language-set = Теперь я пишу по-русски.
