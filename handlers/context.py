@@ -29,16 +29,17 @@ async def handle_context(app: Assistant, chat: Chat, args: str) -> None:
         await chat.send(translate(chat.language, "context-empty"))
         return
     await chat.send(recalled.block)
-    await chat.send(_tokens(chat.language, recalled))
+    await chat.send(_tokens(chat.language, recalled, asked=bool(args)))
 
 
-def _tokens(language: str, recalled: Recalled) -> str:
-    """A line for each part of the request."""
-    total = sum(tokens for _, tokens in recalled.sections)
+def _tokens(language: str, recalled: Recalled, *, asked: bool) -> str:
+    """A line for each part of the request; a new message is one of them where one was `asked`."""
+    sections = [(name, tokens) for name, tokens in recalled.sections if asked or name != "message"]
+    total = sum(tokens for _, tokens in sections)
     title = translate(language, "context-tokens", total=total, most=recalled.budget.tokens)
     lines = [
         translate(language, "context-section", name=translate(language, f"section-{name}"), tokens=tokens)
-        for name, tokens in recalled.sections
+        for name, tokens in sections
     ]
     return "\n".join([title, *lines])
 

@@ -39,9 +39,16 @@ async def hold(settings: Settings, user_id: int, reason: str, *, begins: bool) -
     """Writes a legal hold, or its end, into the ledger and prints the line's number and hash."""
     require_memory(settings)
     wish = Wish("hold", user_id, {"reason": reason, "begins": begins})
+    queue = JobQueue(settings.database_path)
     async with Worker(settings) as worker:
-        say_json(await fulfil(worker, JobQueue(settings.database_path), wish))
+        say_json(await fulfil(worker, queue, wish))
+    if begins and not await queue.read(_is_known, user_id):
+        remark("nothing is kept about that user yet; the legal hold stands all the same")
     return DONE
+
+
+def _is_known(connection: sqlite3.Connection, user_id: int) -> bool:
+    return connection.execute("SELECT 1 FROM users WHERE user_id = ?", (user_id,)).fetchone() is not None
 
 
 async def mend(settings: Settings) -> None:

@@ -15,7 +15,6 @@ from datetime import datetime
 from pathlib import Path
 
 from keepsake.errors import KeepsakeError
-from keepsake.locales import translate
 from keepsake.models import Fact, FactChange, Message
 from keepsake.recall.snippet import snippet
 
@@ -140,9 +139,9 @@ def found_as_dict(message: Message, score: float, terms: Collection[str]) -> dic
     }
 
 
-def found_line(message: Message, score: float, terms: Collection[str], language: str) -> str:
+def found_line(message: Message, score: float, terms: Collection[str]) -> str:
     """Score, who said it, when, and the part of it that matches, on one line."""
-    who = message.sender or translate(language, f"role-{message.role}")
+    who = message.sender or message.role.capitalize()
     part = snippet(message.content, terms).text
     return f"[{score:.2f}] {_indented(who)} ({message.created_at:%Y-%m-%d}): {part}"
 

@@ -100,12 +100,11 @@ async def search(settings: Settings, user_id: int, query: str, limit: int, *, as
     """Prints what is recalled about a question, best first."""
     async with reading(settings, by_meaning=True, reranked=True) as engine:
         found = await engine.search(Question(user_id, query, now=engine.clock()), limit, above_floor=True)
-        language = await engine.storage.language(user_id) or settings.default_language
     terms = query_terms(query)
     if as_json:
         say_json([found_as_dict(message, score, terms) for message, score in found])
     elif found:
-        say("\n".join(found_line(message, score, terms, language) for message, score in found))
+        say("\n".join(found_line(message, score, terms) for message, score in found))
     return DONE if found else _nothing_about(user_id)
 
 

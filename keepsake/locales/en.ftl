@@ -200,6 +200,7 @@ search-archive-closed = The archive cannot be read just now. Please try again la
 found-line = • { $date }, { $who }: { $snippet }
 you = you
 assistant = me
+language-unknown = I do not write in “{ $name }”.
 language-question = Which language shall I use?
 language-name = English
 language-set = From now on I write in English.

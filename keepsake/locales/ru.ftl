@@ -206,6 +206,7 @@ search-archive-closed = Архив сейчас не читается. Попр�
 found-line = • { $date }, { $who }: { $snippet }
 you = вы
 assistant = я
+language-unknown = На языке «{ $name }» я не пишу.
 language-question = На каком языке мне писать?
 language-name = Русский
 language-set = Теперь я пишу по-русски.

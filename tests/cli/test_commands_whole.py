@@ -185,6 +185,12 @@ def test_reindex_shows_a_bar_and_makes_every_vector_anew() -> None:
     assert bot("verify").status == 0
 
 
+def test_commands_speak_english_whatever_the_person_chose() -> None:
+    assert bot("chat", stdin="/language ru\nМой кот спит\n", EMBEDDING_MODEL="none").status == 0
+    assert "User" in bot("search", "1", "кот", EMBEDDING_MODEL="none").out
+    assert "Пользователь: Мой кот спит" in bot("context", "1", "кот", EMBEDDING_MODEL="none").out
+
+
 def test_of_a_long_message_search_shows_the_part_that_matches() -> None:
     said = "we talked about the weather, " * 20 + "then my cats came in " + "and so on, " * 20
     assert bot("chat", stdin=f"{said}\n", EMBEDDING_MODEL="none").status == 0

@@ -65,7 +65,9 @@ def test_what_is_no_receipt_is_not_genuine_and_what_is_no_file_is_2(tmp_path: Pa
 
 def test_a_held_person_is_not_erased_until_released(data_dir: Path) -> None:
     said("keep me for the court")
-    held = json.loads(bot("erase", "1", "--hold", "court order 17").out)
+    beginning = bot("erase", "1", "--hold", "court order 17")
+    held = json.loads(beginning.out)
+    assert beginning.err == ""
     assert (held["seq"], held["held"], held["reason"]) == (1, True, "court order 17")
     refused = bot("erase", "1", "--yes")
     assert refused.status == 1
@@ -79,6 +81,14 @@ def test_a_held_person_is_not_erased_until_released(data_dir: Path) -> None:
     lines = Ledger(data_dir).path.read_text().splitlines()
     assert [json.loads(line)["event"] for line in lines] == ["hold", "release", "erase"]
     assert json.loads(bot("stats", "1").out)["total_messages"] == 1, "what came later is a new beginning"
+
+
+def test_a_hold_may_come_before_the_person_and_says_that_nothing_is_kept() -> None:
+    said("somebody else")
+    ended = bot("erase", "99", "--hold", "court order 18")
+    assert ended.status == 0
+    assert json.loads(ended.out)["held"] is True
+    assert ended.remark.startswith("nothing is kept about that user yet")
 
 
 @pytest.mark.parametrize("options", [["--hold", " "], ["--hold", "x", "--release", "y", "--yes"]])

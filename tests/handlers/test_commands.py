@@ -127,9 +127,13 @@ async def test_context_shows_the_block_for_the_last_message() -> None:
     block, tokens = chat.shown
     assert block == "BLOCK\nI like tea"
     assert tokens.splitlines() == [
-        "The request has 217 of 4,000 tokens:",
+        "The request has 212 of 4,000 tokens:",
         "• my instructions: 200",
         "• recent messages: 12",
+    ]
+    await receive(an_assistant(memory, None), chat, "/context tea")
+    assert chat.shown[-1].splitlines()[::3] == [
+        "The request has 217 of 4,000 tokens:",
         "• your message: 5",
     ]
     assert await shown("/context", FakeMemory()) == translate("en", "context-empty")
@@ -236,6 +240,15 @@ async def test_the_language_is_offered_chosen_and_kept() -> None:
     later = RecordingChat()
     await receive(app, later, "/dance")
     assert later.shown == ["Команды /dance я не знаю. Все команды — в /help."]
+
+
+async def test_a_language_that_is_not_known_is_told_and_the_others_are_offered() -> None:
+    chat = RecordingChat()
+    await receive(an_assistant(FakeMemory(), FakeModel()), chat, f"/language {'klingon ' * 9}")
+    first, question = chat.shown[0].splitlines()
+    assert first == f"I do not write in “{('klingon ' * 9)[:40]}”."
+    assert question == translate("en", "language-question")
+    assert len(chat.buttons) == 2
 
 
 @pytest.mark.parametrize("data", ["language:xx", "nothing:1", "", "language", "\ud800"])
