@@ -21,11 +21,12 @@ from pathlib import Path
 from benchmarks.filling import fill, random_vectors
 from benchmarks.measure import Row, quantile, settings_for, table
 from benchmarks.texts import sentence
-from keepsake.engine import Engine, Parts
+from keepsake.engine import Engine
 from keepsake.index.chroma import ChromaIndex
 from keepsake.index.embedder import open_embedder
 from keepsake.manager import HybridMemoryManager, MemoryManager
 from keepsake.models import FactDraft, Message
+from keepsake.parts import Parts
 from keepsake.recall.question import Question
 from keepsake.settings import Settings, load_settings
 from keepsake.store import facts

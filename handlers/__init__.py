@@ -12,6 +12,7 @@ from handlers.context import handle_context
 from handlers.delete_me import handle_delete_me, handle_delete_me_press
 from handlers.dispatch import Dispatcher
 from handlers.facts import handle_facts, handle_facts_press
+from handlers.forget import handle_forget, handle_forget_press
 from handlers.help import help_handler
 from handlers.incognito import handle_incognito, handle_incognito_press
 from handlers.language import handle_language, handle_language_press
@@ -31,6 +32,7 @@ COMMANDS: dict[str, Handler] = {
     "start": handle_start,
     "stats": handle_stats,
     "remember": handle_remember,
+    "forget": handle_forget,
     "facts": handle_facts,
     "why": handle_why,
     "search": handle_search,
@@ -50,6 +52,7 @@ PRESSES: dict[str, Handler] = {
     "facts": handle_facts_press,
     "incognito": handle_incognito_press,
     "remember": handle_offer_press,
+    "forget": handle_forget_press,
     "delete_me": handle_delete_me_press,
 }
 

@@ -140,7 +140,8 @@ async def _keep(app: Assistant, chat: Chat, asking: Asking, started: float, erro
             # Beside its question also where that had waited: one conversation, whenever it is handled.
             created_at=question.created_at + timedelta(milliseconds=latency_ms) if chat.said.at else None,
             key=key,
-            also=chat.posting(answer.text, offers(chat, question)),
+            # Formatting a long one takes a while.
+            also=await asyncio.to_thread(chat.posting, answer.text, offers(chat, question)),
         )
         if reply is None:  # the person was erased while the answer was made
             return

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from keepsake.store.messages import NewMessage
+from keepsake.text import storable
 
 _ID_LIMIT = 2**63  # SQLite's integers end below it
 
@@ -39,8 +40,7 @@ def checked_text(text: object) -> str:
     """
     if not isinstance(text, str):
         raise ValueError(f"a text is a str, got {type(text).__name__}")
-    whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return whole.replace("\0", "\N{REPLACEMENT CHARACTER}")
+    return storable(text)
 
 
 def checked_message(

@@ -21,6 +21,7 @@ from keepsake.access import Access
 from keepsake.clock import Clock, system_clock
 from keepsake.errors import ContextTooLong
 from keepsake.facts.keeper import Refusal
+from keepsake.forgetting.removal import Removal, Replied
 from keepsake.forgetting.service import Pause
 from keepsake.llm.account import Account
 from keepsake.llm.client import Remake, Turn
@@ -124,6 +125,8 @@ class Memory(Protocol):
 
     async def correct(self, user_id: int | str, fact_id: int, text: str) -> Fact | Refusal: ...
 
+    async def removal(self) -> Removal: ...
+
     async def why(self, user_id: int | str, memories: Memories | None = None) -> list[Reason] | None: ...
 
     async def record_answer(self, event: AnswerEvent) -> None: ...
@@ -206,7 +209,8 @@ class Said:
     """How the message that is handled came.
 
     `sender` and `sender_id`: who said it, None where it is the user themselves; `at`: when, None for now; `key`: what
-    names it where it may be handled again after a kill; `stopped`: it has stopped an answer, being a /cancel in time.
+    names it where it may be handled again after a kill; `stopped`: it has stopped an answer, being a /cancel in time;
+    `replied`: the message that it replies to.
     """
 
     sender: str | None = None
@@ -214,6 +218,7 @@ class Said:
     at: datetime | None = None
     key: str | None = None
     stopped: bool = False
+    replied: Replied | None = None
 
 
 class Chat(Protocol):
@@ -260,7 +265,7 @@ class Chat(Protocol):
     def posting(self, text: str, buttons: Sequence[Button] = ()) -> Also | None:
         """What hands the whole answer over to be sent, in the transaction that keeps it; None where it is shown.
 
-        `buttons` stand below it.
+        `buttons` stand below it. Called on a thread of its own.
         """
 
     async def deliver(self) -> None:

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 
@@ -18,56 +17,35 @@ from keepsake.accounts import UserAccount
 from keepsake.clock import Clock, system_clock, utc_day
 from keepsake.errors import EmbeddingError
 from keepsake.facts import claims
-from keepsake.facts.keeper import Extractor, FactKeeper, Refusal
+from keepsake.facts.keeper import FactKeeper, Refusal
 from keepsake.facts.signals import is_urgent
-from keepsake.forgetting.cleaning import clean
-from keepsake.forgetting.service import ERASE, HOLD, PRUNE, Forgetting, Pause
+from keepsake.forgetting.removal import SCRUB, Removal
+from keepsake.forgetting.service import Forgetting, Pause
 from keepsake.index import terms
-from keepsake.index.chroma import ChromaIndex
 from keepsake.index.embedder import Embedder
 from keepsake.index.terms import analyse
 from keepsake.index.vector_storage import VectorMemoryStorage
-from keepsake.jobs import Done, JobRunner, Lane
-from keepsake.llm.account import on_account
-from keepsake.models import AnswerEvent, Fact, FactChange, Job, Message
+from keepsake.jobs import JobRunner
+from keepsake.lanes import ASKS_A_MODEL, Workshop
+from keepsake.models import AnswerEvent, Fact, FactChange, Message
+from keepsake.parts import Parts
 from keepsake.portability.backup import tidy
 from keepsake.privacy import Privacy
-from keepsake.prompt.compaction import Asker
 from keepsake.prompt.context import Contexts
 from keepsake.prompt.learned import LearnedModels
-from keepsake.prompt.summaries import Summariser, compaction_rules
+from keepsake.prompt.summaries import compaction_rules
 from keepsake.recall import question as questions
 from keepsake.recall.floor import calibration
 from keepsake.recall.question import Question
 from keepsake.recall.rerank import Reranker, Reranking
 from keepsake.recall.search import Recall
 from keepsake.settings import Settings
-from keepsake.store import embeddings, usage, users
+from keepsake.store import embeddings, usage
 from keepsake.store.database import Database
-from keepsake.store.jobs import CHROMA, EMBED, EXPIRE, EXTRACT, IDLE, SUMMARISE, UNINDEX
 from keepsake.store.messages import NewMessage
 from keepsake.store.storage import Also, SQLiteMemoryStorage
-from keepsake.verify import fix
 
 log = logging.getLogger(__name__)
-
-REINDEX, FIX = "reindex", "fix"
-ASKS_A_MODEL = (EXTRACT, SUMMARISE)  # jobs that wait for a model, and catch up when it is back
-_EXTRACTIONS_AT_ONCE = 2
-
-
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """What an engine is built from, besides its settings. None: it does without."""
-
-    embedder: Embedder | None = None
-    chroma: ChromaIndex | None = None
-    extractor: Extractor | None = None
-    reranker: Reranker | None = None
-    model: Asker | None = None  # makes summaries, and is the one that the extractor asks
-    model_comes_later: bool = (
-        False  # there is none yet, but what one would write is not to be done without it
-    )
 
 
 class Engine:
@@ -95,6 +73,7 @@ class Engine:
             scale=self._calibration.scale,
             candidates=settings.recall_candidates,
             reranking=Reranking(parts.reranker, settings.reranker_candidates),
+            widen=self._facts.people.wider,
         )
         self.contexts = Contexts(
             settings, storage, self.models, profile=self._facts.profile, search=self.search
@@ -108,7 +87,28 @@ class Engine:
             drop=self._drop_person,
             pause=self._pause,
         )
-        self._runner = None if read_only else JobRunner(storage.database, self._lanes(), clock)
+        self.removal = Removal(
+            settings,
+            storage,
+            self._vectors,
+            parts.chroma,
+            meant=self._facts.meant,
+            drop=self._drop_from_ram,
+            wake=self._wake,
+        )
+        lanes = Workshop(
+            settings,
+            storage,
+            parts,
+            clock,
+            vectors=self._vectors,
+            facts=self._facts,
+            models=self.models,
+            forgetting=self.forgetting,
+            removal=self.removal,
+            account=self.account,
+        ).lanes()
+        self._runner = None if read_only else JobRunner(storage.database, lanes, clock)
 
     def _make_vectors(self, parts: Parts, clock: Clock) -> VectorMemoryStorage | None:
         if parts.embedder is None:
@@ -160,6 +160,7 @@ class Engine:
         assert engine._runner is not None
         await storage.database.write(engine._facts.expire_now)
         await engine._runner.start()
+        engine._runner.hurry(SCRUB)
         engine.catch_up()  # a setting that something waited for may be another now
         return engine
 
@@ -181,6 +182,7 @@ class Engine:
     async def close(self) -> None:
         if self._runner is not None:
             await self._runner.stop()
+            await self.removal.finish()
         await self.storage.close()
 
     def abandon(self) -> None:
@@ -285,32 +287,6 @@ class Engine:
         if self._runner is not None:
             self._runner.wake()
 
-    def _lanes(self) -> dict[str, Lane]:
-        model = self._parts.model
-        summariser = Summariser(self.storage.database, self.models, model, self.settings, self.clock)
-        lanes: dict[str, Lane] = {
-            ERASE: Lane(self.forgetting.erase),
-            HOLD: Lane(self.forgetting.hold),
-            PRUNE: Lane(self._prune),
-            REINDEX: Lane(self._reindex),
-            FIX: Lane(self._fix),
-            EXPIRE: Lane(self._facts.expire),
-            IDLE: Lane(self._facts.idle),
-        }
-        if not self._parts.model_comes_later:
-            lanes[SUMMARISE] = Lane(summariser.work)
-        if self._vectors is not None:
-            lanes[EMBED] = Lane(self._vectors.embed)
-            lanes[UNINDEX] = Lane(self._vectors.unindex)
-            if self._parts.chroma is not None:
-                lanes[CHROMA] = Lane(self._vectors.fill_chroma)
-        if self._parts.extractor is not None:
-            extract = partial(self._facts.extract, self._parts.extractor, model)
-            lanes[EXTRACT] = Lane(extract, _EXTRACTIONS_AT_ONCE)
-        return {
-            kind: Lane(partial(self._charged, lane.handler), lane.at_once) for kind, lane in lanes.items()
-        }
-
     def account(self, user_id: int) -> UserAccount:
         """Counts what models are asked for a user (keepsake.llm.account)."""
         return UserAccount(self.storage.database, user_id, daily=self.settings.daily_tokens, clock=self.clock)
@@ -320,28 +296,6 @@ class Engine:
         if self._runner is not None:
             for kind in ASKS_A_MODEL:
                 self._runner.hurry(kind)
-
-    async def _charged(self, handler: Callable[[Job], Awaitable[Done]], job: Job) -> Done:
-        with on_account(self.account(job.user_id) if job.user_id is not None else None):
-            return await handler(job)
-
-    async def _reindex(self, job: Job) -> Done:
-        everybody = await self.storage.database.read(users.all_ids) if job.user_id is None else []
-        if self._vectors is not None:
-            if job.user_id is None:
-                await self._vectors.rebuild_all(everybody)
-            else:
-                await self._vectors.rebuild(job.user_id)
-        return Done(result={"users": len(everybody) or 1})
-
-    async def _fix(self, _job: Job) -> Done:
-        await asyncio.to_thread(self.forgetting.ledger.close_key)
-        return Done(commit=partial(fix, now=self.clock()))
-
-    async def _prune(self, _job: Job) -> Done:
-        # Its own transaction: what went is told, and a kill between the two only tells less.
-        gone = await self.storage.database.write(clean, self.settings, now=self.clock())
-        return Done(result={"facts": [verdict.as_dict() for verdict in gone]})
 
     async def begin_erasure(self, user_id: int, told: dict[str, object] | None = None) -> int | None:
         """As `Forgetting.begin`."""
@@ -362,6 +316,7 @@ class Engine:
 
     def _drop_person(self, user_id: int) -> None:
         self.privacy.forget(user_id)  # with the row: who is only changed stays paused
+        self.removal.drop(user_id)
         self._drop_from_ram(user_id)
 
     def _drop_from_ram(self, user_id: int) -> None:
@@ -370,6 +325,7 @@ class Engine:
             self._vectors.drop(user_id)
             self._vectors.embedder.forget_cached()
         claims.forget_cached()
+        self._facts.people.drop(user_id)
         terms.forget_cached()
         questions.forget_cached()
         for tell in self._forgotten:

@@ -19,10 +19,11 @@ from keepsake.arguments import (
     checked_user,
 )
 from keepsake.clock import Clock, system_clock
-from keepsake.engine import Engine, Parts
+from keepsake.engine import Engine
 from keepsake.errors import ContextTooLong
 from keepsake.facts.extract import extract
-from keepsake.facts.keeper import Extractor, Refusal
+from keepsake.facts.keeper import Refusal
+from keepsake.forgetting.removal import Removal
 from keepsake.forgetting.service import Pause
 from keepsake.index.chroma import ChromaIndex
 from keepsake.index.cross_encoder import open_reranker
@@ -34,6 +35,7 @@ from keepsake.llm.factory import open_extraction_model, open_model
 from keepsake.llm.local import endpoint_configured, local_model_wanted
 from keepsake.lock import FolderLock
 from keepsake.models import AnswerEvent, DialogSession, Fact, FactChange, Memories, Message, Reason
+from keepsake.parts import Parts
 from keepsake.privacy import Privacy
 from keepsake.prompt import tokens
 from keepsake.prompt.context import Recalled
@@ -123,17 +125,17 @@ class MemoryManager:
             self._model = open_extraction_model(settings, open_model(settings))
         if self._model is not None:
             self._model.breaker.when_back(self.catch_up)
-        extractor = _extractor(self._model) if self._model else None
+        draw = partial(extract, self._model, terms=analyse, count=tokens.estimate) if self._model else None
         later = self._model is None and not self._serving and local_model_wanted(settings)
         if not self.with_index:
-            return Parts(extractor=extractor, model=self._model, model_comes_later=later)
+            return Parts(extractor=draw, model=self._model, model_comes_later=later)
         if self._embedder is None:
             self._embedder = open_embedder(settings.embedding_model)
         if self._chroma is None and self._embedder is not None:
             self._chroma = ChromaIndex(settings.vector_dir)
         if self._reranker is None:
             self._reranker = open_reranker(settings.reranker_model)
-        return Parts(self._embedder, self._chroma, extractor, self._reranker, self._model, later)
+        return Parts(self._embedder, self._chroma, draw, self._reranker, self._model, later)
 
     def _release(self) -> None:
         if self._lock is not None:
@@ -336,6 +338,10 @@ class MemoryManager:
         user, content = checked_user(user_id), checked_content(text)
         return await (await self.engine()).correct(user, checked_number("fact_id", fact_id), content)
 
+    async def removal(self) -> Removal:
+        """What forgets single facts and messages, and undoes it."""
+        return (await self.engine()).removal
+
     async def why(self, user_id: int | str, memories: Memories | None = None) -> list[Reason] | None:
         """What the user's last answer was given from memory, best first; None where there was no answer.
 
@@ -418,7 +424,3 @@ class HybridMemoryManager(MemoryManager):
     """The same with the vector index: recall by meaning and by keyword."""
 
     with_index = True
-
-
-def _extractor(model: ChatModel) -> Extractor:
-    return partial(extract, model, terms=analyse, count=tokens.estimate)

@@ -137,6 +137,13 @@ class Settings(BaseSettings):
     )
     context_tokens: int = _group("Model", 4000, "The whole request never exceeds this.", ge=500, le=2_000_000)
     answer_tokens: int = _group("Model", 600, "The answer's `max_tokens`.", ge=16, le=200_000)
+    answer_seconds: float = _group(
+        "Model",
+        300.0,
+        "How long an answer may take from its first piece on; then it is cut short.",
+        gt=0,
+        le=86_400,
+    )
 
     # Budget
     budget_system: int = _group(
@@ -253,6 +260,13 @@ class Settings(BaseSettings):
     )
 
     # Forgetting
+    undo_seconds: float = _group(
+        "Forgetting",
+        60,
+        "How long /forget can be undone; then nothing of it is left on the disk.",
+        ge=0,
+        le=86_400,
+    )
     prune_replaced_days: float = _group(
         "Forgetting",
         30,

@@ -12,9 +12,27 @@ from keepsake.settings import Settings, load_settings
 
 _KEPT = {"PATH", "LANG", "LC_ALL", "TMPDIR", "OMP_NUM_THREADS", "PYTHONPATH", "VIRTUAL_ENV", "XDG_CACHE_HOME"}
 
+KILL_ROUNDS, KILL_ROUNDS_IN_SOAK = 20, 200
+
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # So it is where a shell runs the tests in the background, and every process that they start would take that over.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--kill-rounds",
+        type=int,
+        help=f"how often a process is killed in each test of that; {KILL_ROUNDS}, or {KILL_ROUNDS_IN_SOAK} in soak",
+    )
+
+
+@pytest.fixture
+def kill_rounds(request: pytest.FixtureRequest) -> int:
+    """How often a test kills what it tests."""
+    chosen: int | None = request.config.getoption("--kill-rounds")
+    in_soak = request.node.get_closest_marker("soak") is not None
+    return chosen or (KILL_ROUNDS_IN_SOAK if in_soak else KILL_ROUNDS)
 
 
 @pytest.fixture(autouse=True)

@@ -14,8 +14,9 @@ A behaviour is a dict. `do` is one of
     ended    half of `text`, then a clean end        garbage  an HTML page with status 200
     error    half of `text`, then an error event     empty    an answer of no characters
     filtered half of `text`, then a filter's end     refusal  a refusal, in the field for it
-    deaf     nothing at all, for `seconds`
-`for` may be "chat", "structured" or "summary": the first waiting behaviour that fits a request is used, once.
+    deaf     nothing at all, for `seconds`          endless  `text` again and again, for ever
+A `usage` in it takes the place of what was counted. `for` may be "chat", "structured" or "summary": the first waiting
+behaviour that fits a request is used, once.
 """
 
 from __future__ import annotations
@@ -213,6 +214,10 @@ class ModelServer:
         """Waits, but not longer than the server lives."""
         self._stopping.wait(seconds)
 
+    @property
+    def stopping(self) -> bool:
+        return self._stopping.is_set()
+
     def _refused(self, body: Body) -> str | None:
         form = body.get("response_format", {}).get("type")
         if form in self.refuses:
@@ -300,6 +305,9 @@ class _Handler(BaseHTTPRequestHandler):
         for piece in shown:
             self.server.model.pause(self.server.model.piece_seconds)
             self._event(_chunk(body, piece))
+        while do == "endless" and not self.server.model.stopping:
+            self.server.model.pause(self.server.model.piece_seconds)
+            self._event(_chunk(body, _text(behaviour)))
         if do == "hang":
             # Comments keep the connection alive, as gateways do.
             for _ in range(int(behaviour.get("seconds", 30) / 0.05)):
@@ -324,7 +332,9 @@ class _Handler(BaseHTTPRequestHandler):
     def _finish(self, behaviour: Behaviour, body: Body, text: str) -> None:
         self._event(_chunk(body, None, behaviour.get("finish_reason", "stop")))
         if body.get("stream_options", {}).get("include_usage"):
-            self._event({**_chunk(body, None), "choices": [], "usage": _usage(body, text)})
+            self._event(
+                {**_chunk(body, None), "choices": [], "usage": behaviour.get("usage", _usage(body, text))}
+            )
         self._chunked(b"data: [DONE]\n\n")
         self._chunked(b"")
 
@@ -367,7 +377,7 @@ def _text(behaviour: Behaviour) -> str:
         case "empty" | "refusal":
             return ""
         case "json":
-            return json.dumps(behaviour["value"], ensure_ascii=False)
+            return json.dumps(behaviour["value"])
         case _:
             return str(behaviour.get("text", "one two three four"))
 

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any, get_args
 
 from keepsake.models import CATEGORIES, Category, FactType
+from keepsake.text import storable
 
 CONTENT_CHARACTERS = 200
 # A quote longer than this is a copied message, not the words that say so.
@@ -77,8 +78,7 @@ def _text(value: object, most: int | None = None) -> str | None:
     """One line of storable text, None for nothing. JSON can carry NUL and halves of surrogate pairs."""
     if not isinstance(value, str):
         return None
-    clean = value.encode("utf-8", "replace").decode("utf-8").replace("\0", " ")
-    line = " ".join(clean.split())
+    line = " ".join(storable(value).split())
     return (line if most is None else line[:most]) or None
 
 

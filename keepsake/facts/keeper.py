@@ -16,6 +16,8 @@ from keepsake.errors import ContextTooLong, EmbeddingError, ModelAnswerInvalid
 from keepsake.facts import profile, scoring
 from keepsake.facts.asking import conversation_tokens
 from keepsake.facts.extract import Extraction, by_hand
+from keepsake.facts.graph import People
+from keepsake.facts.meant import meant
 from keepsake.facts.reconcile import gate_of
 from keepsake.facts.scoring import Mnemosyne, TriTier
 from keepsake.facts.sensitive import holds_secret
@@ -39,6 +41,9 @@ log = logging.getLogger(__name__)
 
 Refusal = Literal["secret", "gone"]  # why a correction was not stored
 
+# A model may refuse a message each time it sees it: then the ones after it would never be read.
+MOST_LOOKS = 5
+
 
 class Extractor(Protocol):
     """Draws facts from a window of messages, asking no more than `context_tokens` (keepsake.facts.extract).
@@ -59,7 +64,7 @@ class Named(Protocol):
 
 
 class FactKeeper:
-    """The facts of one data folder. `vectors` None: what is alike is told by words."""
+    """The facts of one data folder. `vectors` None: what is alike is told by words. `people`: who is who in them."""
 
     def __init__(
         self,
@@ -76,15 +81,24 @@ class FactKeeper:
         self._models = models
         self._gate = gate_of(vectors.embedder.name if vectors else None)
         self._weighting = weighting_of(settings)
+        self._looks: dict[int, tuple[int, int]] = {}  # by user: a cursor, and how often what follows failed
+        self.people = People()
 
     async def profile(self, user_id: int, query: str, now: datetime) -> list[tuple[Fact, float]]:
         """The facts for the profile of a question with their scores, best first."""
         known = profile.holding(await self._storage.facts(user_id), now)
         limit = self._settings.facts_in_prompt
+        asked = await self._storage.database.read(self.people.widen, user_id, query)
         # Where all of them fit their order is all there is to find out, which is not worth an embedding.
-        near = {} if len(known) <= limit else await self._near(user_id, query, known)
+        near = {} if len(known) <= limit else await self._near(user_id, asked.wider.of(query), known)
         similarity = near or scoring.by_words(known, analyse, query)
+        similarity = scoring.linked(similarity, [one for one in known if asked.links(one, analyse)])
         return profile.select(known, scoring.scores(self._weighting, known, similarity, now), limit)
+
+    async def meant(self, user_id: int, what: str) -> list[Fact]:
+        """The active facts that somebody means by a few words, best first."""
+        known = await self._storage.facts(user_id)
+        return meant(known, what, analyse, await self._near(user_id, what, known) if known else {})
 
     async def remember(self, user_id: int, text: str) -> Fact | None:
         """Stores what the user asks to be remembered, as a vital fact; None for a secret, which is never stored."""
@@ -132,8 +146,8 @@ class FactKeeper:
             await self._models.too_long(error, most)
             raise
         except ModelAnswerInvalid as error:
-            log.warning("extraction: %s; the same messages are looked at again with the next ones", error)
-            return Done()
+            return self._in_vain(user_id, cursor, window, error)
+        self._looks.pop(user_id, None)
         if extraction.refused:
             log.debug("extraction: %d facts, refused: %s", len(extraction.drafts), dict(extraction.refused))
         proposals = await self._proposals(user_id, extraction.drafts, window)
@@ -145,6 +159,21 @@ class FactKeeper:
             self._storage.end_extraction(connection, user_id, window[-1].id)
 
         return Done(commit)
+
+    def _in_vain(
+        self, user_id: int, cursor: int, window: Sequence[Message], error: ModelAnswerInvalid
+    ) -> Done:
+        """The messages are looked at again with the next ones, after MOST_LOOKS they are passed over."""
+        before, looks = self._looks.get(user_id, (cursor, 0))
+        looks = looks + 1 if before == cursor else 1
+        if looks < MOST_LOOKS:
+            self._looks[user_id] = (cursor, looks)
+            log.warning("extraction: %s; the same messages are looked at again with the next ones", error)
+            return Done()
+        self._looks.pop(user_id, None)
+        passed = sum(message.id > cursor for message in window)
+        log.warning("extraction: %s; %d messages are passed over after %d looks", error, passed, looks)
+        return Done(lambda connection: self._storage.end_extraction(connection, user_id, window[-1].id))
 
     async def idle(self, job: Job) -> Done:
         """The job of a quiet user: what is unread is looked at."""

@@ -14,6 +14,7 @@ from functools import partial
 from keepsake.clock import from_micros, to_micros
 from keepsake.facts.normalise import normalise
 from keepsake.facts.reconcile import Decision, Known, reconcile
+from keepsake.forgetting.seal import Seal
 from keepsake.models import Fact, FactChange, FactDraft, FactWhat, MadeBy
 from keepsake.store import facts, history
 
@@ -40,11 +41,19 @@ def settle(
     made_by: MadeBy,
     gate: float,
 ) -> list[int]:
-    """Stores what is new, ends what no longer holds, writes the history. Returns the ids of what is new and holds."""
+    """Stores what is new, ends what no longer holds, writes the history. Returns the ids of what is new and holds.
+
+    What the user has had forgotten is not learned again, unless by hand.
+    """
     known = {fact.id: fact for fact in facts.of_user(connection, user_id, all_statuses=True)}
     stored: list[int] = []
+    seal = Seal(connection, user_id)
     for proposal in proposals:
         draft = normalise(proposal.draft)
+        if made_by == "hand":
+            seal.lift(draft)
+        elif seal.against(draft) or _sources_are_gone(connection, user_id, draft):
+            continue
         decision = reconcile(draft, Known(list(known.values()), proposal.cosines, gate, proposal.correcting))
         wrong = known.get(proposal.instead_of) if proposal.instead_of is not None else None
         if wrong is not None and wrong not in decision.merged:
@@ -58,6 +67,11 @@ def settle(
         stored = [one for one in (*stored, fact_id) if one not in closed]
         known |= {one.id: one for one in facts.by_ids(connection, user_id, [fact_id, *closed])}
     return stored
+
+
+def _sources_are_gone(connection: sqlite3.Connection, user_id: int, draft: FactDraft) -> bool:
+    """It was drawn from messages that were forgotten meanwhile, and from nothing else."""
+    return bool(draft.message_ids) and facts.said_at(connection, user_id, draft.message_ids) is None
 
 
 def expire(connection: sqlite3.Connection, now: int) -> None:

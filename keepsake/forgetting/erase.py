@@ -67,8 +67,8 @@ async def erase_user(
         return None
     await asyncio.to_thread(in_flight.drop, data_dir, await db.read(inbox.filed_of, user_id))
     erased = await db.write(delete_rows, user_id)
-    await _erase_vectors(db, chroma, data_dir, plan.handles, now)
-    await _rewrite(db)
+    await erase_vectors(db, chroma, data_dir, plan.handles, now)
+    await rewrite(db)
     await truncate_log(db)
     left = await asyncio.to_thread(scan_apart, data_dir, path, user_id)
     counts = {name: max(count, plan.counts.get(name, 0)) for name, count in erased.items()}
@@ -111,11 +111,15 @@ def delete_rows(connection: sqlite3.Connection, user_id: int) -> dict[str, int]:
         ).rowcount
         for entry in registry.owned()
     }
-    # Deleted words stay in older segments until all segments are merged into one.
-    connection.execute("INSERT INTO keyword_index (keyword_index) VALUES ('optimize')")
+    merge_keyword_index(connection)
     if _words_left(connection, user_id):
         connection.execute("INSERT INTO keyword_index (keyword_index) VALUES ('rebuild')")
     return counts
+
+
+def merge_keyword_index(connection: sqlite3.Connection) -> None:
+    """Deleted words stay in older segments until all segments are merged into one."""
+    connection.execute("INSERT INTO keyword_index (keyword_index) VALUES ('optimize')")
 
 
 def _delete_from_keyword_index(connection: sqlite3.Connection, user_id: int) -> None:
@@ -135,9 +139,10 @@ def _words_left(connection: sqlite3.Connection, user_id: int) -> bool:
     return row is not None
 
 
-async def _erase_vectors(
+async def erase_vectors(
     db: Database, chroma: Collections | None, data_dir: Path, handles: tuple[str, ...], now: datetime
 ) -> None:
+    """Deletes these collections so that no byte of them stays."""
     vector_dir = data_dir / "vector_db"
     if chroma is None:
         # Left from a time when there was an index; nobody has it open, and nothing stands only there.
@@ -161,7 +166,8 @@ def _index_is_empty(connection: sqlite3.Connection, now: int) -> None:
         jobs.enqueue(connection, "chroma", str(user_id), now, user_id=user_id)
 
 
-async def _rewrite(db: Database) -> None:
+async def rewrite(db: Database) -> None:
+    """Writes memory.db anew."""
     # Deleted rows are overwritten (secure_delete), but not what stays of them where SQLite moved rows from
     # page to page. Without the disk for a second copy the scan says what is left.
     try:
@@ -170,13 +176,13 @@ async def _rewrite(db: Database) -> None:
         log.warning("memory.db could not be written anew: %s", error)
 
 
-async def truncate_log(db: Database) -> None:
+async def truncate_log(db: Database, patience_seconds: float = _LOG_PATIENCE_SECONDS) -> None:
     """Empties the write-ahead log, in which old pages stand; waits for readers of them to end.
 
-    Raises DatabaseError after a minute of waiting.
+    Raises DatabaseError after so long, by default a minute.
     """
     log_path = db.path.with_name(db.path.name + "-wal")
-    deadline = time.monotonic() + _LOG_PATIENCE_SECONDS
+    deadline = time.monotonic() + patience_seconds
     while time.monotonic() < deadline:
         await db.checkpoint()
         if not log_path.exists() or log_path.stat().st_size == 0:

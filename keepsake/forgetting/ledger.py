@@ -83,6 +83,10 @@ class Ledger:
         """The name under which a person stands here. Makes the key where there is none."""
         return hmac.new(self._key(), str(user_id).encode("ascii"), hashlib.sha256).hexdigest()
 
+    def derived_key(self, purpose: str) -> bytes:
+        """A key for other keyed hashes than this ledger's own. Makes the ledger's where there is none."""
+        return hmac.new(self._key(), f"for {purpose}".encode(), hashlib.sha256).digest()
+
     def append(
         self, user_id: int, erasure: str, counts: dict[str, int], left_in: dict[str, int], now: datetime
     ) -> Receipt:

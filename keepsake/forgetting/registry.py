@@ -76,6 +76,16 @@ TABLES: tuple[TableEntry, ...] = (
         also_names=(("chat_id", _WHERE),),
     ),
     TableEntry("summaries", "what older messages came to", _OF_USER, 0, texts=("content",)),
+    TableEntry(
+        "forgotten_sources", "messages that tell something a person had forgotten, for summaries", _OF_USER, 0
+    ),
+    TableEntry(
+        "tombstone_marks",
+        "what was forgotten, as keyed hashes: nothing can be read from them",
+        _OF_USER,
+        0,
+    ),
+    TableEntry("tombstones", "that something was forgotten, and when", _OF_USER, 1),
     TableEntry("speakers", "who has spoken in a memory", _OF_USER, 0, texts=("name",)),
     TableEntry("privacy", "who has asked that nothing is kept: times, no contents", _OF_USER, 0),
     TableEntry("message_keys", "what others call a message", _OF_USER, 0),

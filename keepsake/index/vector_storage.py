@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -66,6 +66,7 @@ class VectorMemoryStorage:
         self._database = database
         self._exact_limit = exact_limit
         self._clock = clock
+        self._filling = asyncio.Lock()  # what is handed to Chroma, and what is taken out
         self._changes = 0  # counts what was added or dropped, so that a slow load is not cached over it
 
     # Background work
@@ -131,25 +132,53 @@ class VectorMemoryStorage:
         user_id = job.user_id
         handle = await self._database.read(users.handle, user_id)
         while handle is not None:
-            keys, vectors = await self._database.read(
-                embeddings.load, user_id, self.embedder.name, only_pending=True, limit=_CHROMA_BATCH
-            )
-            if not keys:
-                break
-            await self._hand_over(self.chroma, user_id, handle, keys, vectors)
+            async with self._filling:
+                keys, vectors = await self._database.read(
+                    embeddings.load, user_id, self.embedder.name, only_pending=True, limit=_CHROMA_BATCH
+                )
+                if not keys:
+                    break
+                await self._hand_over(self.chroma, user_id, handle, keys, vectors)
         return Done()
 
     async def unindex(self, job: Job) -> Done:
-        """The job that takes facts which are active no longer out of RAM and Chroma. Raises VectorIndexError."""
+        """The job that takes what has gone (facts also where they hold no longer) out of RAM and Chroma.
+
+        Raises VectorIndexError.
+        """
         assert job.user_id is not None
-        ids = job.payload["facts"]
-        assert isinstance(ids, list)
-        for item in ids:
-            self.drop_one(job.user_id, "fact", item)
-        handle = await self._database.read(users.handle, job.user_id)
+        user_id = job.user_id
+        keys: list[ItemKey] = []
+        for kind in ("message", "fact"):
+            ids = job.payload.get(f"{kind}s", [])
+            assert isinstance(ids, list)
+            keys += [(kind, item) for item in ids]
+        for kind, item in keys:
+            self.drop_one(user_id, kind, item)
+        handle = await self._database.read(users.handle, user_id)
         if self.chroma is not None and handle is not None:
-            await self.chroma.delete_ids(handle, [f"f{item}" for item in ids])
+            async with self._filling:
+                # What was forgotten may have been brought back.
+                load = partial(embeddings.load_some, user_id=user_id, model=self.embedder.name, keys=keys)
+                back, _ = await self._database.read(load)
+                gone = [f"{kind[0]}{item}" for kind, item in keys if (kind, item) not in back]
+                try:
+                    if gone:
+                        await self.chroma.delete_ids(handle, gone)
+                except CollectionLost:  # with all that was in it
+                    await self._database.write(self._forget_chroma, user_id)
         return Done()
+
+    async def fill_anew(self, user_id: int, erase: Callable[[], Awaitable[None]]) -> None:
+        """Has a user's vectors handed to Chroma again, once `erase` has removed every byte of them there."""
+        async with self._filling:
+            await erase()
+            await self._database.write(self._forget_chroma, user_id)
+
+    def _forget_chroma(self, connection: sqlite3.Connection, user_id: int) -> None:
+        embeddings.forget_chroma(connection, user_id)
+        if self.chroma is not None:
+            self._enqueue(connection, CHROMA, user_id)
 
     async def _hand_over(
         self, chroma: ChromaIndex, user_id: int, handle: str, keys: Sequence[ItemKey], vectors: Vector

@@ -6,11 +6,16 @@ import codecs
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from keepsake.text import storable
+
 if TYPE_CHECKING:
     from openai.types.chat import ChatCompletionChunk
 
 
-_MOST_TOKENS = 2**31  # more is nonsense
+# A count that is so many times ours, or so much less, is wrong: it would use up a day's tokens at once. Small requests
+# are mostly what the server adds by itself.
+_BELIEVED_TIMES = 4
+_BELIEVED_MORE = 200
 
 
 @dataclass(slots=True)
@@ -19,6 +24,12 @@ class Usage:
 
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
+
+    def believed(self, asked: int, said: int, *, most_said: int) -> Usage:
+        """Without the counts that are far from ours: `asked` tokens, and `said`, at most `most_said`."""
+        return Usage(
+            _believed(self.prompt_tokens, asked, asked), _believed(self.completion_tokens, said, most_said)
+        )
 
 
 def text_of(chunk: ChatCompletionChunk) -> str:
@@ -36,7 +47,14 @@ def usage_of(chunk: ChatCompletionChunk) -> Usage | None:
 
 
 def _count(tokens: object) -> int | None:
-    return tokens if isinstance(tokens, int) and 0 <= tokens <= _MOST_TOKENS else None
+    return tokens if isinstance(tokens, int) and not isinstance(tokens, bool) else None
+
+
+def _believed(tokens: int | None, ours: int, most: int) -> int | None:
+    least = max(ours // _BELIEVED_TIMES - _BELIEVED_MORE, 0)
+    return (
+        tokens if tokens is not None and least <= tokens <= most * _BELIEVED_TIMES + _BELIEVED_MORE else None
+    )
 
 
 def finish_reason_of(chunk: ChatCompletionChunk) -> str | None:
@@ -56,7 +74,7 @@ def declines(chunk: ChatCompletionChunk) -> bool:
 class Characters:
     """Makes whole characters of pieces of text: JSON may bring surrogates, and a pair of them in two pieces.
 
-    A pair becomes the character that it means, a lone one U+FFFD.
+    A pair becomes the character that it means, a lone one and NUL become U+FFFD.
     """
 
     def __init__(self) -> None:
@@ -64,7 +82,7 @@ class Characters:
 
     def of(self, piece: str) -> str:
         """The piece, but for the first half of a pair at its end, which waits for the next one."""
-        return self._decoder.decode(piece.encode("utf-16-le", "surrogatepass"))
+        return storable(self._decoder.decode(piece.encode("utf-16-le", "surrogatepass")))
 
     def end(self) -> str:
         """What still waits."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from keepsake.errors import ContextTooLong, ModelAnswerInvalid, ModelDeclined, ModelUnavailable
 from keepsake.llm import account
+from keepsake.llm.bounds import ANSWER_SECONDS, Bounds
 from keepsake.llm.breaker import Breaker
 from keepsake.llm.chunks import Characters, Usage, declines, finish_reason_of, text_of, usage_of
 from keepsake.llm.connection import Address, Connection, Endpoint, RemoteEndpoint, Request, Turn
@@ -55,8 +56,8 @@ class Answer:
     """An answer as it comes: iterate over its pieces, once.
 
     `text` is what has come so far, also after an error; `model` the name of the one that was asked last, `usage` is
-    filled at the end. Iterating raises ModelUnavailable, ModelDeclined, or, where the model said nothing at all,
-    ModelAnswerInvalid.
+    filled at the end. Iterating raises ModelUnavailable, ModelDeclined, or, where the model said nothing at all or does
+    not come to an end, ModelAnswerInvalid.
     """
 
     def __init__(self, pieces: Callable[[Answer], AsyncIterator[str]]) -> None:
@@ -101,6 +102,7 @@ class ChatModel:
         timeout_seconds: float,
         retries: int,
         answer_tokens: int,
+        answer_seconds: float = ANSWER_SECONDS,
         weak: bool = False,
         fallback: ChatModel | None = None,
         breaker: Breaker | None = None,
@@ -114,6 +116,7 @@ class ChatModel:
         self._fallback = fallback
         self._retries = retries
         self._answer_tokens = answer_tokens
+        self._answer_seconds = answer_seconds
         self._form_mode: FormMode = FORM_MODES[0]
 
     @property
@@ -268,7 +271,8 @@ class ChatModel:
                         yield piece
             finally:
                 if answer.text or answer.finish_reason is not None:
-                    await account.charge(await asyncio.to_thread(_spent, answer, request))
+                    answer.usage, spent = await asyncio.to_thread(_spent, answer, request)
+                    await account.charge(spent)
             if answer.declined:
                 raise ModelDeclined("The model declined to answer, or a content filter stopped it.")
             if not answer.text.strip():
@@ -295,12 +299,13 @@ class ChatModel:
     async def _once(self, answer: Answer, request: Request) -> AsyncGenerator[str, None]:
         stream = await self._connection.open_stream(request)
         answer.model, answer.usage, answer.finish_reason = self.name, Usage(), None
-        characters = Characters()
+        characters, bounds = Characters(), Bounds(request.max_tokens, self._answer_seconds)
         try:
             while (chunk := await self._connection.next_chunk(stream)) is not None:
                 answer.take(chunk)
-                if piece := characters.of(text_of(chunk)):
+                if piece := bounds.fit(characters.of(text_of(chunk))):
                     yield piece
+                bounds.check()
         finally:
             await stream.close()
         if answer.finish_reason is None and not answer.declined:
@@ -309,16 +314,18 @@ class ChatModel:
             yield piece
 
 
-def _spent(answer: Answer, request: Request) -> Spent:
-    """What a request took: as the endpoint counted, else reckoned."""
-    prompt, completion = answer.usage.prompt_tokens, answer.usage.completion_tokens
-    asked = sum(estimate(turn.content) for turn in request.turns) if prompt is None else 0
-    said = estimate(answer.text) if completion is None else 0
-    return Spent(
+def _spent(answer: Answer, request: Request) -> tuple[Usage, Spent]:
+    """What the endpoint counted, as far as it can be believed, and what the request took: so counted, else reckoned."""
+    asked, said = sum(estimate(turn.content) for turn in request.turns), estimate(answer.text)
+    # What a model thought counts as well, and is not seen.
+    usage = answer.usage.believed(asked, said, most_said=max(said, request.max_tokens))
+    prompt, completion = usage.prompt_tokens, usage.completion_tokens
+    reckoned = (asked if prompt is None else 0) + (said if completion is None else 0)
+    return usage, Spent(
         answer.model,
         asked if prompt is None else prompt,
         said if completion is None else completion,
-        asked + said,
+        reckoned,
     )
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 from keepsake.errors import ModelUnavailable
 from keepsake.llm.failures import RequestRefused, explain, silent
+from keepsake.text import storable
 
 if TYPE_CHECKING:
     import openai
@@ -175,9 +176,10 @@ class Connection:
 
     async def _first_listed(self, client: openai.AsyncOpenAI) -> str:
         page = await self._explained(client.models.list())
-        if not page.data:
+        names = [model.id for model in page.data or ()]
+        if not names or not isinstance(names[0], str) or names[0] != storable(names[0]):
             raise ModelUnavailable(f"The endpoint lists no model: set {self._prefix}_MODEL.", retry=False)
-        return page.data[0].id
+        return names[0]
 
 
 def _make_client(address: Address, timeout_seconds: float) -> openai.AsyncOpenAI:

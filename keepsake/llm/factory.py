@@ -17,6 +17,7 @@ _ANY_KEY = "none"
 # The local model reads about 45 tokens a second: a full prompt takes longer than the silence that
 # would mean that something remote is down.
 _LOCAL_SILENCE_SECONDS = 600.0
+_LOCAL_ANSWER_SECONDS = 1800.0  # on an old machine it writes one or two tokens a second
 
 
 def open_model(settings: Settings) -> ChatModel | None:
@@ -42,6 +43,7 @@ def open_model(settings: Settings) -> ChatModel | None:
         timeout_seconds=max(settings.model_timeout_seconds, _LOCAL_SILENCE_SECONDS),
         retries=settings.model_retries,
         answer_tokens=settings.answer_tokens,
+        answer_seconds=max(settings.answer_seconds, _LOCAL_ANSWER_SECONDS),
         weak=True,
     )
 
@@ -87,6 +89,7 @@ def _at(
         timeout_seconds=settings.model_timeout_seconds,
         retries=settings.model_retries,
         answer_tokens=settings.answer_tokens,
+        answer_seconds=settings.answer_seconds,
         fallback=fallback,
         breaker=Breaker(Circuit(settings.circuit_failures, settings.circuit_seconds)),
         settings_prefix=prefix,

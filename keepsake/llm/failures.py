@@ -6,30 +6,16 @@ An endpoint's own error text may quote the prompt, so it is read here to decide 
 from __future__ import annotations
 
 import math
-import re
 import time
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 
-from keepsake.errors import ContextTooLong, ModelDeclined, ModelError, ModelUnavailable
+from keepsake.errors import ModelDeclined, ModelError, ModelUnavailable
+from keepsake.llm.too_long import too_long
 
 _QUOTA_WORDS = ("insufficient_quota", "billing", "exceeded your current quota")
 _FILTER_WORDS = ("content_filter", "content management policy", "content_policy")
 _LONGEST_WAIT_SECONDS = 3600.0  # a server that asks for more is asked again after this
-# How servers say that a request is too long: OpenAI and what copies it, vLLM, llama.cpp, SGLang, TGI, LM Studio,
-# Anthropic, Gemini, Groq, Mistral, Zhipu, Moonshot.
-_TOO_LONG = re.compile(
-    r"context[_ ]length|context[_ ]size|context[_ ]window|context[_ ]limit|maximum context|maximum model length"
-    r"|too many tokens|prompt is too long|input is too long|request too large|exceeds? max length"
-    r"|exceeds? the maximum number of tokens|exceeded model token limit|reduce the length of the messages"
-    r"|max_new_tokens`? must be|input length and `max_tokens`"
-)
-_NUMBER = re.compile(r"(?<![\w.])\d{3,8}(?![\w]|\.\d)")
-_LIMIT = re.compile(
-    r"(?:maximum context length|maximum model length|context length|context size|context window|context limit"
-    r"|n_ctx|maximum number of tokens allowed|token limit|must be <=)[^\d]{0,40}(\d{3,8})"
-    r"|> (\d{3,8}) maximum|(\d{3,8}) maximum context|: limit (\d{3,8})"
-)
 
 
 class RequestRefused(ModelUnavailable):
@@ -68,8 +54,8 @@ def explain(error: Exception, *, model: str, timeout_seconds: float, prefix: str
 
     if isinstance(error, openai.APIError):
         says = f"{error.message} {error.body}".casefold()
-        if _is_too_long(says, getattr(error, "status_code", None)):
-            return _too_long(says, model)
+        if (refusal := too_long(error, model)) is not None:
+            return refusal
     if isinstance(error, openai.APIStatusError):
         return _explain_status(error.status_code, says, model, prefix, asked_wait(error.response.headers))
     if isinstance(error, openai.APITimeoutError | TimeoutError):
@@ -122,25 +108,3 @@ def _explain_status(status: int, says: str, model: str, prefix: str, wait: float
     else:
         line = f"The endpoint refuses the request ({status}): look at {prefix}_BASE_URL and {prefix}_MODEL."
     return RequestRefused(line, status=status, says=says, retry=status == 429)
-
-
-def _is_too_long(says: str, status: int | None) -> bool:
-    """`status` None: it was said in the middle of a stream."""
-    if status in (401, 403, 404):
-        return False
-    if status == 429:
-        return "request too large" in says
-    return _TOO_LONG.search(says.replace(",", "")) is not None
-
-
-def _too_long(says: str, model: str) -> ContextTooLong:
-    plain = says.replace(",", "")
-    found = _LIMIT.search(plain)
-    limit = next((int(number) for number in found.groups() if number), None) if found else None
-    asked = max((int(number) for number in _NUMBER.findall(plain)), default=None)
-    return ContextTooLong(
-        "The request is too long for the model: lower CONTEXT_TOKENS or ANSWER_TOKENS.",
-        model=model,
-        limit=limit,
-        asked=asked if limit is not None and asked is not None and asked > limit else None,
-    )

@@ -7,6 +7,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
+from keepsake.text import storable
+
 FormMode = Literal["json_schema", "json_object", "plain"]
 FORM_MODES: tuple[FormMode, ...] = ("json_schema", "json_object", "plain")
 
@@ -21,19 +23,31 @@ _OPENINGS_TRIED = 200
 def json_object(text: str) -> dict[str, Any]:
     """The outermost JSON object of `text`, which may stand in a fence or between prose.
 
-    Raises ValueError where there is none; its text holds nothing of `text`.
+    Its texts can be stored: JSON may bring halves of surrogate pairs, and NUL. Raises ValueError where there is none;
+    its text holds nothing of `text`.
     """
     text = _THINKING.sub("", text)
     decoder = json.JSONDecoder()
     openings = (match.start() for match in re.finditer(r"\{", text))
     for start, _ in zip(openings, range(_OPENINGS_TRIED), strict=False):
         try:
-            value, _end = decoder.raw_decode(text, start)
+            value = _storable(decoder.raw_decode(text, start)[0])
         except (ValueError, RecursionError):
             continue
         if isinstance(value, dict):
             return value
     raise ValueError("no JSON object in the answer")
+
+
+def _storable(value: Any) -> Any:
+    match value:
+        case str():
+            return storable(value)
+        case list():
+            return [_storable(item) for item in value]
+        case dict():
+            return {storable(key): _storable(item) for key, item in value.items()}
+    return value
 
 
 def response_format(mode: FormMode, name: str, schema: JsonSchema) -> dict[str, Any] | None:

@@ -29,6 +29,7 @@ command-start = what this is
 command-help = all commands
 command-stats = how much is remembered
 command-remember = keep something for good: /remember TEXT
+command-forget = forget something: /forget WHAT, or as a reply to a message
 command-facts = what is known about you, to be corrected: /facts, /facts WORDS, /facts 2026-03
 command-why = which memories my last answer used
 command-search = look for something in memory: /search WORDS
@@ -133,6 +134,7 @@ fact-sources = Where it comes from:
 fact-source-gone = • the message is no longer held
 fact-history = Its history:
 fact-correct = Correct
+fact-delete = Delete
 fact-back = ◀ Back
 fact-cancel = Leave it as it is
 fact-gone = I no longer hold that as it was. /facts shows what I know now.
@@ -157,6 +159,29 @@ remember-usage = Write what to remember: /remember TEXT
 remember-done = I will remember: { $content }
 remember-this = Remember this: { $content }
 remember-secret = That looks like a password, a key or a card number. I do not keep those.
+forget-usage = Write what to forget: /forget WHAT. Or reply /forget to a message.
+forget-nothing = I know nothing like that. /facts shows what I know.
+forget-which = Which of these shall I forget?
+forget-this =
+    Forget this?
+    • { $content }
+forget-yes = Forget it
+forget-keep = Keep it
+forget-kept = Nothing was forgotten.
+forget-done = Forgotten. I will not learn it again, unless you /remember it.
+forget-message-done = That message is out of my memory, with what I knew only from it. Telegram keeps its own copy.
+forget-while =
+    { $seconds ->
+        [one] It can be undone for { $seconds } second; then nothing of it is left.
+       *[other] It can be undone for { $seconds } seconds; then nothing of it is left.
+    }
+forget-sources = The messages that say so are still in my memory:
+forget-message = Forget the message too: { $snippet }
+forget-undo = Undo
+forget-undone = It is back, as it was.
+forget-late = It is too late to undo that.
+forget-gone = That is not in my memory any more.
+forget-not-here = That message is not in my memory.
 why-title = What my last answer was given from memory, with how well each fits:
 why-nothing = My last answer was given nothing from memory.
 why-no-answer = I have not answered anything yet.

@@ -29,6 +29,7 @@ command-start = что это такое
 command-help = все команды
 command-stats = сколько запомнено
 command-remember = запомнить навсегда: /remember ТЕКСТ
+command-forget = забыть что-то: /forget ЧТО или ответом на сообщение
 command-facts = что о вас известно, можно исправить: /facts, /facts СЛОВА, /facts 2026-03
 command-why = какие воспоминания были в последнем ответе
 command-search = поискать в памяти: /search СЛОВА
@@ -138,6 +139,7 @@ fact-sources = Откуда это:
 fact-source-gone = • сообщения больше нет
 fact-history = История:
 fact-correct = Исправить
+fact-delete = Удалить
 fact-back = ◀ Назад
 fact-cancel = Оставить как есть
 fact-gone = В таком виде этого у меня больше нет. Что я знаю сейчас, показывает /facts.
@@ -162,6 +164,30 @@ remember-usage = Напишите, что запомнить: /remember ТЕКС
 remember-done = Запомню: { $content }
 remember-this = Запомнить: { $content }
 remember-secret = Это похоже на пароль, ключ или номер карты. Такое я не храню.
+forget-usage = Напишите, что забыть: /forget ЧТО. Или ответьте /forget на сообщение.
+forget-nothing = Ничего похожего я не знаю. Что я знаю — в /facts.
+forget-which = Что из этого забыть?
+forget-this =
+    Забыть это?
+    • { $content }
+forget-yes = Забыть
+forget-keep = Оставить
+forget-kept = Ничего не забыто.
+forget-done = Забыто. Снова я этого не запомню, если вы сами не скажете /remember.
+forget-message-done = Этого сообщения больше нет в памяти, как и того, что я знал только из него. У Telegram остаётся своя копия.
+forget-while =
+    { $seconds ->
+        [one] Вернуть можно в течение { $seconds } секунды; потом от этого ничего не останется.
+        [few] Вернуть можно в течение { $seconds } секунд; потом от этого ничего не останется.
+       *[many] Вернуть можно в течение { $seconds } секунд; потом от этого ничего не останется.
+    }
+forget-sources = Сообщения, где это сказано, остались в памяти:
+forget-message = Забыть и сообщение: { $snippet }
+forget-undo = Вернуть
+forget-undone = Всё снова на месте.
+forget-late = Вернуть это уже нельзя.
+forget-gone = Этого уже нет в памяти.
+forget-not-here = Этого сообщения нет в моей памяти.
 why-title = Что из памяти было в моём последнем ответе и насколько подходит:
 why-nothing = Для последнего ответа в памяти ничего не нашлось.
 why-no-answer = Я ещё ни на что не отвечал.

@@ -11,6 +11,7 @@ from functools import partial
 from keepsake.clock import Clock, to_micros
 from keepsake.errors import ContextTooLong
 from keepsake.facts.sensitive import mask
+from keepsake.forgetting.seal import Seal
 from keepsake.jobs import Done
 from keepsake.locales import translate
 from keepsake.models import Job, Message
@@ -58,10 +59,11 @@ class Summariser:
         run = await self._database.read(summaries.waiting, user_id, kept)
         if run is None:
             return Done()
-        found = await self._database.read(summaries.messages_of, user_id, run)
+        held = await self._database.read(summaries.messages_of, user_id, run)
+        found = await self._database.read(_tellable, user_id, held)
         # What is masked wherever memory shows it must not be one of the exact values of a summary.
         masked = [replace(message, content=mask(message.content)) for message in found]
-        made = await self._made(user_id, masked) if masked else None
+        made = await self._made(user_id, masked) if masked else Made("") if held else None
         return Done(partial(self._store, user_id=user_id, run=run, made=made))
 
     async def _made(self, user_id: int, found: Sequence[Message]) -> Made:
@@ -90,3 +92,8 @@ class Summariser:
             )
         if summaries.waiting(connection, user_id, self._settings.summaries_in_prompt) is not None:
             jobs.enqueue(connection, SUMMARISE, str(user_id), now, user_id=user_id)
+
+
+def _tellable(connection: sqlite3.Connection, user_id: int, messages: Sequence[Message]) -> list[Message]:
+    """What a summary may be made of: a message that tells something the user had forgotten is left out."""
+    return Seal(connection, user_id).untold(messages)

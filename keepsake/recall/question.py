@@ -43,12 +43,32 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
+class Same:
+    """Terms that name whom a question names with others: `said` count like `asked` where all of them stand."""
+
+    asked: tuple[str, ...]
+    said: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Wider:
+    """Other names of those whom a question names: `hint` as words for its vector, `same` as terms."""
+
+    hint: str = ""
+    same: tuple[Same, ...] = ()
+
+    def of(self, text: str) -> str:
+        """The text with these names behind it, as it is embedded."""
+        return f"{text} ({self.hint})" if self.hint and text.strip() else text
+
+
+@dataclass(frozen=True, slots=True)
 class Understood:
     """A question taken apart.
 
     `text`: what is embedded; `terms`: what is looked for by keyword; `earlier` and `earlier_terms`: the turns before
     it, where it may be vague; `named`: the speakers whom it names; `periods`: the times that it names; `asks_when`:
-    it asks for a time.
+    it asks for a time; `same`: other names of those whom it names.
     """
 
     text: str
@@ -58,9 +78,10 @@ class Understood:
     named: frozenset[str]
     periods: Sequence[Period] = ()
     asks_when: bool = False
+    same: Sequence[Same] = ()
 
 
-def understand(question: Question, speakers: Sequence[str]) -> Understood:
+def understand(question: Question, speakers: Sequence[str], wider: Wider = Wider()) -> Understood:
     """Takes a question apart. `speakers`: names of those who have spoken in this memory.
 
     A name says who spoke, which is weighed apart: among its words and in its vector it would only draw what mentions
@@ -73,13 +94,15 @@ def understand(question: Question, speakers: Sequence[str]) -> Understood:
     plain = says_something(text)
     when = periods(asked, question.now) if question.now is not None else []
     if plain and len(terms) > VAGUE_TERMS:
-        return Understood(text, terms, [], [], named, when, asks_when(asked))
+        return Understood(wider.of(text), terms, [], [], named, when, asks_when(asked), wider.same)
     earlier = [turn[:TEXT_MAX] for turn in question.history[-TURNS:] if turn.strip()]
     if earlier and not plain:
         terms = []
     before = dict.fromkeys(term for turn in earlier for term in analyse(turn))
     earlier_terms = [term for term in before if term not in terms][: TERMS_MAX - len(terms)]
-    return Understood(text, terms, earlier, earlier_terms, named, when, asks_when(asked))
+    return Understood(
+        wider.of(text), terms, earlier, earlier_terms, named, when, asks_when(asked), wider.same
+    )
 
 
 def forget_cached() -> None:

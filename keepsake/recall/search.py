@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -21,7 +21,7 @@ from keepsake.recall.by_words import ByWords
 from keepsake.recall.dates import carries_time
 from keepsake.recall.echoes import without_echoes
 from keepsake.recall.floor import above
-from keepsake.recall.question import Question, Understood, understand
+from keepsake.recall.question import Question, Understood, Wider, understand
 from keepsake.recall.ranking import CosineScale, Evidence, combine, newer_first, rank
 from keepsake.recall.rerank import Reranking
 from keepsake.recall.timeline import Bools, Float, Int64, Timeline, Timelines
@@ -30,6 +30,10 @@ from keepsake.store import messages
 from keepsake.store.database import Database
 
 JUST_SAID = 4  # so many of the newest messages are embedded for a question that comes before their vectors do
+
+
+Widen = Callable[[sqlite3.Connection, int, str], Wider]
+"""Other names of those whom a user's question names (keepsake.facts.graph)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +62,14 @@ class Recall:
         scale: CosineScale,
         candidates: int = 20,
         reranking: Reranking | None = None,
+        widen: Widen | None = None,
     ) -> None:
         self._database = database
         self._vectors = vectors
         self._scale = scale
         self._candidates = candidates
         self._reranking = reranking or Reranking()
+        self._widen = widen
         self._timelines = Timelines()
 
     def drop(self, user_id: int) -> None:
@@ -89,7 +95,7 @@ class Recall:
 
     async def candidates(self, question: Question, *, by_meaning: bool = True) -> Candidates:
         """What the three routes bring, with its neighbours, and what speaks for each. Raises EmbeddingError."""
-        asked = understand(question, await self._database.read(messages.speakers, question.user_id))
+        asked = understand(question, *await self._database.read(self._known_people, question))
         meaning = ByMeaning(self._vectors if by_meaning else None, question.user_id, asked)
         # The model works on its own thread while the disk is read, and takes longer: it begins first.
         _, (words, timeline) = await asyncio.gather(
@@ -119,6 +125,15 @@ class Recall:
             tells = await self._database.read(_tell_when, question.user_id, ids.tolist())
             evidence = replace(evidence, tells_when=tells)
         return Candidates(asked, ids, evidence, words.shares, cosines, meaning.heard)
+
+    def _known_people(
+        self, connection: sqlite3.Connection, question: Question
+    ) -> tuple[Sequence[str], Wider]:
+        """Who has spoken in this memory, and who is who of those whom the question names."""
+        speakers = messages.speakers(connection, question.user_id)
+        if self._widen is None:
+            return speakers, Wider()
+        return speakers, self._widen(connection, question.user_id, question.text)
 
     def _by_words(
         self, connection: sqlite3.Connection, question: Question, asked: Understood

@@ -63,7 +63,7 @@ def insert(
         f"INSERT INTO facts ({', '.join(values)}) VALUES ({marks})", values
     ).lastrowid
     assert fact_id is not None
-    _add_sources(connection, user_id, fact_id, draft.message_ids)
+    add_sources(connection, user_id, fact_id, draft.message_ids)
     return fact_id
 
 
@@ -82,17 +82,18 @@ def close(
         " WHERE id = ?5 AND user_id = ?6",
         (status, now, now, until, fact_id, user_id),
     )
-    _unindex(connection, user_id, fact_id, now)
+    unindex(connection, user_id, fact_id, now)
 
 
 def remove(connection: sqlite3.Connection, fact: Fact, now: int) -> None:
     """Takes a fact away with its vector, its history and what it comes from; the messages stay."""
-    _unindex(connection, fact.user_id, fact.id, now)
+    unindex(connection, fact.user_id, fact.id, now)
     connection.execute("DELETE FROM fact_sources WHERE fact_id = ?", (fact.id,))
     connection.execute("DELETE FROM facts WHERE id = ?", (fact.id,))
 
 
-def _unindex(connection: sqlite3.Connection, user_id: int, fact_id: int, now: int) -> None:
+def unindex(connection: sqlite3.Connection, user_id: int, fact_id: int, now: int) -> None:
+    """Takes a fact's vector away, from Chroma too."""
     if embeddings.delete_one(connection, user_id, "fact", fact_id):
         payload: dict[str, object] = {"facts": [fact_id]}
         jobs.enqueue(connection, jobs.UNINDEX, f"{user_id}:{fact_id}", now, user_id=user_id, payload=payload)
@@ -118,9 +119,10 @@ def on_or_past_last_day(connection: sqlite3.Connection, now: int) -> list[Fact]:
     return [_fact(row) for row in rows]
 
 
-def _add_sources(
+def add_sources(
     connection: sqlite3.Connection, user_id: int, fact_id: int, message_ids: Sequence[int]
 ) -> None:
+    """Notes messages that a fact comes from, as far as they are the user's."""
     connection.executemany(
         "INSERT INTO fact_sources (fact_id, message_id, user_id)"
         " SELECT ?, id, user_id FROM messages WHERE id = ? AND user_id = ? ON CONFLICT DO NOTHING",
@@ -141,6 +143,24 @@ def all_facts(connection: sqlite3.Connection) -> list[Fact]:
     """Everybody's facts of whatever status, a person's after the other's."""
     rows = connection.execute(f"SELECT {_COLUMNS}, {_SOURCES} FROM facts ORDER BY user_id, id")
     return [_fact(row) for row in rows]
+
+
+def state(connection: sqlite3.Connection, user_id: int) -> tuple[int, int]:
+    """Number and sum of the ids of the user's active facts: other facts, another state."""
+    row = connection.execute(
+        "SELECT count(*), coalesce(sum(id), 0) FROM facts WHERE user_id = ? AND status = 'active'", (user_id,)
+    ).fetchone()
+    return row[0], row[1]
+
+
+def statements(
+    connection: sqlite3.Connection, user_id: int
+) -> list[tuple[int, str, str | None, str | None, str | None]]:
+    """Of the user's active facts id, content, subject, predicate and object."""
+    return connection.execute(
+        "SELECT id, content, subject, predicate, object FROM facts WHERE user_id = ? AND status = 'active'",
+        (user_id,),
+    ).fetchall()
 
 
 def by_ids(connection: sqlite3.Connection, user_id: int, ids: Iterable[int]) -> list[Fact]:

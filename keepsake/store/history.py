@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Collection
 
 from keepsake.clock import from_micros, to_micros
 from keepsake.models import FactChange
@@ -26,6 +27,18 @@ def add(connection: sqlite3.Connection, user_id: int, change: FactChange) -> Non
             to_micros(change.recorded_at),
         ),
     )
+
+
+def of_others(
+    connection: sqlite3.Connection, user_id: int, fact_ids: Collection[int]
+) -> list[tuple[int, int | None, dict[str, str | None]]]:
+    """Changes of the user's other facts: row, the fact that did it, and what each value says."""
+    rows = connection.execute(
+        "SELECT id, fact_id, other_id, from_value, to_value FROM fact_history WHERE user_id = ?", (user_id,)
+    )
+    return [
+        (row[0], row[2], {"from_value": row[3], "to_value": row[4]}) for row in rows if row[1] not in fact_ids
+    ]
 
 
 def of_user(connection: sqlite3.Connection, user_id: int) -> list[FactChange]:

@@ -17,6 +17,7 @@ from keepsake.models import Job
 
 EMBED, CHROMA, UNINDEX = "embed", "chroma", "unindex"
 EXTRACT, IDLE, EXPIRE, SUMMARISE = "extract", "idle", "expire", "summarise"
+REREAD = "reread"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,19 @@ def claim(connection: sqlite3.Connection, kind: str, now: int) -> Job | None:
         (kind, now),
     ).fetchone()
     return Job(row[0], row[1], row[2], json.loads(row[3]), row[4]) if row else None
+
+
+def users_waiting(connection: sqlite3.Connection, kind: str) -> list[int]:
+    """Whose jobs of that kind wait, due or not."""
+    rows = connection.execute(
+        "SELECT DISTINCT user_id FROM jobs WHERE kind = ? AND user_id IS NOT NULL", (kind,)
+    )
+    return [row[0] for row in rows]
+
+
+def drop(connection: sqlite3.Connection, kind: str) -> None:
+    """Takes all jobs of that kind off the queue: what they are for is done."""
+    connection.execute("DELETE FROM jobs WHERE kind = ?", (kind,))
 
 
 def finish(connection: sqlite3.Connection, job_id: int) -> None:

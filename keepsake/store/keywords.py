@@ -7,7 +7,7 @@ FTS5's own bm25() is not used: it would count everybody's.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,15 @@ def documents(connection: sqlite3.Connection, user_id: int, term: str, limit: in
         (f'"{user_id}:{term}"', limit),
     ).fetchone()
     return np.fromstring(joined or "", dtype=np.int64, sep=",")
+
+
+def with_all(connection: sqlite3.Connection, user_id: int, terms: Collection[str]) -> set[int]:
+    """Ids of the user's messages in which all of these terms stand; of no terms, none."""
+    if not terms:
+        return set()
+    query = " AND ".join(f'"{user_id}:{term}"' for term in terms)
+    rows = connection.execute("SELECT rowid FROM keyword_index WHERE keyword_index MATCH ?", (query,))
+    return {row[0] for row in rows}
 
 
 def counts(

@@ -84,6 +84,23 @@ def replace_text(connection: sqlite3.Connection, old: Message, text: str, terms:
     )
 
 
+def count_in(connection: sqlite3.Connection, message: Message, change: int) -> None:
+    """Counts a message with its keywords, which stand in the index, in its session: 1, or -1 before it goes."""
+    connection.execute(
+        "UPDATE sessions SET message_count = message_count + ?1, term_count = term_count + ?1 * coalesce("
+        "(SELECT length FROM keywords WHERE message_id = ?2), 0) WHERE id = ?3",
+        (change, message.id, message.session_id),
+    )
+
+
+def has_said(connection: sqlite3.Connection, user_id: int, sender: str) -> bool:
+    """Is there a message of that speaker in the user's memory?"""
+    found = connection.execute(
+        "SELECT 1 FROM messages WHERE user_id = ? AND sender = ? LIMIT 1", (user_id, sender)
+    )
+    return found.fetchone() is not None
+
+
 def _session_for(connection: sqlite3.Connection, user_id: int, created: int, terms: int, gap: int) -> int:
     row = connection.execute(
         "SELECT id, last_at FROM sessions WHERE user_id = ? ORDER BY id DESC LIMIT 1", (user_id,)

@@ -91,6 +91,16 @@ def preview_of(connection: sqlite3.Connection, update_id: int) -> int | None:
     return row[0] if row else None
 
 
+def shown(connection: sqlite3.Connection, user_id: int, chat_id: int, telegram_id: int) -> int | None:
+    """The message in memory that a message of ours in a chat shows."""
+    row = connection.execute(
+        "SELECT message_id FROM outbox WHERE user_id = ? AND chat_id = ? AND telegram_id = ?"
+        " AND message_id IS NOT NULL ORDER BY id DESC LIMIT 1",
+        (user_id, chat_id, telegram_id),
+    ).fetchone()
+    return row[0] if row else None
+
+
 def is_answered(connection: sqlite3.Connection, update_id: int) -> bool:
     """Does the outbox hold an answer to the update, sent or not? Then only sending is left to do."""
     row = connection.execute(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from keepsake.clock import from_micros
 from keepsake.models import Message, Summary
-from keepsake.store import messages
+from keepsake.store import jobs, messages
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,7 @@ def newest(
     """The newest `limit` summaries, oldest first; with `before`, only of messages with smaller ids."""
     rows = connection.execute(
         "SELECT id, first_id, last_id, said_at, content, model, prompt_version FROM summaries"
-        " WHERE user_id = ? AND content IS NOT NULL AND last_id < ? ORDER BY first_id DESC LIMIT ?",
+        " WHERE user_id = ? AND content <> '' AND last_id < ? ORDER BY first_id DESC LIMIT ?",
         (user_id, before if before is not None else 2**63 - 1, limit),
     ).fetchall()
     return [Summary(row[0], row[1], row[2], from_micros(row[3]), *row[4:]) for row in reversed(rows)]
@@ -94,6 +95,20 @@ def waiting(connection: sqlite3.Connection, user_id: int, kept: int) -> Run | No
         (user_id, kept),
     ).fetchone()
     return Run(*row) if row else None
+
+
+def unmake(connection: sqlite3.Connection, user_id: int, message_ids: Iterable[int], now: int) -> None:
+    """What summaries say of these messages goes, and is made anew."""
+    changed = sum(
+        connection.execute(
+            "UPDATE summaries SET content = NULL, revision = revision + 1"
+            " WHERE user_id = ?1 AND first_id <= ?2 AND last_id >= ?2",
+            (user_id, one),
+        ).rowcount
+        for one in message_ids
+    )
+    if changed:
+        jobs.enqueue(connection, jobs.SUMMARISE, str(user_id), now, user_id=user_id)
 
 
 def messages_of(connection: sqlite3.Connection, user_id: int, run: Run) -> list[Message]:

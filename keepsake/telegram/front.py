@@ -17,6 +17,7 @@ from handlers.dispatch import parse_command
 from keepsake.assistant import Assistant, Said
 from keepsake.clock import Clock
 from keepsake.errors import DatabaseError
+from keepsake.forgetting.removal import Replied
 from keepsake.locales import pick_language, translate
 from keepsake.store.database import Database
 from keepsake.store.inbox import Undone
@@ -138,7 +139,7 @@ class Front:
         target = self._cancels.pop(update.update_id, None)
         stopped = target in self._stopped
         self._stopped -= {target}
-        chat.said = Said(sender, sender_id, message.date, key_of(message), stopped)
+        chat.said = Said(sender, sender_id, message.date, key_of(message), stopped, _replied(message))
         if update.update_id in self._unwanted:
             chat.stop_answer()
         lane = (message.chat_id, chat.thread_id)
@@ -193,6 +194,11 @@ class Front:
 def key_of(message: Message) -> str:
     """What memory knows a message of Telegram's by."""
     return f"telegram:{message.get_bot().id}:{message.chat_id}:{message.message_id}"
+
+
+def _replied(message: Message) -> Replied | None:
+    to = message.reply_to_message
+    return Replied(key_of(to), to.chat_id, to.message_id) if to is not None else None
 
 
 def _is_private(message: Message) -> bool:

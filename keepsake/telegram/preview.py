@@ -26,7 +26,7 @@ from keepsake.store.outbox import Address
 from keepsake.telegram.limits import Limits
 from keepsake.telegram.outbox import Outbox
 from keepsake.telegram.polling import seconds
-from keepsake.telegram.render import Part, markdown_parts
+from keepsake.telegram.render import Part, first_part, last_part
 
 log = logging.getLogger(__name__)
 
@@ -94,13 +94,15 @@ class Previews:
                 shown, shown_at = text, time.monotonic()
 
     async def _draft(self, to: Address, text: str) -> None:
-        for part in markdown_parts(text)[-1:]:  # of a long answer, where it grows
-            try:
-                await self._send_draft(to, part)
-            except BadRequest as error:
-                if not part.entities or not _ABOUT_FORMATS.search(error.message):
-                    raise
-                await self._send_draft(to, Part(part.text))
+        part = await asyncio.to_thread(last_part, text)  # of a long answer, where it grows
+        if part is None:
+            return
+        try:
+            await self._send_draft(to, part)
+        except BadRequest as error:
+            if not part.entities or not _ABOUT_FORMATS.search(error.message):
+                raise
+            await self._send_draft(to, Part(part.text))
 
     async def _send_draft(self, to: Address, part: Part) -> None:
         await self._bot.send_message_draft(
@@ -112,8 +114,10 @@ class Previews:
         )
 
     async def _edit(self, to: Address, preview: Preview, text: str) -> None:
-        for part in markdown_parts(text)[:1]:  # of a long answer, what this message will hold
-            if preview.number is None:
-                preview.number = await self._mail.preview(to, part)
-            else:
-                await self._mail.change_preview(to, preview.number, part)
+        part = await asyncio.to_thread(first_part, text)  # of a long answer, what this message will hold
+        if part is None:
+            return
+        if preview.number is None:
+            preview.number = await self._mail.preview(to, part)
+        else:
+            await self._mail.change_preview(to, preview.number, part)

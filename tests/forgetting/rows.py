@@ -11,7 +11,7 @@ import numpy as np
 
 from keepsake.clock import to_micros
 from keepsake.models import AnswerEvent, FactDraft, Spent
-from keepsake.store import embeddings, events, facts, inbox, jobs, messages, outbox, usage, users
+from keepsake.store import embeddings, events, facts, inbox, jobs, messages, outbox, tombstones, usage, users
 from keepsake.store.inbox import Arrived
 from keepsake.store.outbox import Address
 
@@ -49,4 +49,5 @@ def fill(connection: sqlite3.Connection, user_id: int, texts: Sequence[str]) -> 
         "INSERT INTO summaries (user_id, first_id, last_id, said_at, content) VALUES (?, ?, ?, ?, ?)",
         (user_id, message.id, message.id, now, f"They spoke of {texts[-1]}"),
     )
+    tombstones.add(connection, user_id, {"claim": [bytes(range(16))]}, [message.id], now)
     connection.execute("UPDATE sessions SET summary = ? WHERE user_id = ?", (f"Spoke of {texts[0]}", user_id))

@@ -47,7 +47,7 @@ def test_every_text_column_of_people_is_looked_for(fresh: sqlite3.Connection) ->
         "category", "type", "status", "origin", "model", "prompt_version", "kind", "state", "key", "role",
         "handle", "language", "error", "memories", "predicate", "subject", "topic", "sender_id", "value", "name",
             "day",
-        "what", "made_by",
+        "what", "made_by", "digest",
     }  # fmt: skip
     unseen = []
     for entry in registry.owned():

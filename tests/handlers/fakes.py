@@ -14,6 +14,7 @@ from keepsake.access import Access
 from keepsake.assistant import Assistant, Button, Said
 from keepsake.errors import ContextTooLong
 from keepsake.facts.keeper import Refusal
+from keepsake.forgetting.removal import Removal
 from keepsake.forgetting.service import Pause
 from keepsake.llm.client import Remake, Turn
 from keepsake.models import AnswerEvent, Fact, FactChange, ItemKind, Memories, Message, Reason, Spent
@@ -191,6 +192,9 @@ class FakeMemory:
 
     async def privacy(self) -> Privacy:
         return Privacy()
+
+    async def removal(self) -> Removal:
+        raise NotImplementedError("the real memory is asked for this")
 
     async def why(self, user_id: int | str, memories: Memories | None = None) -> list[Reason] | None:
         return self.reasons

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from keepsake.facts.keeper import MOST_LOOKS
+from keepsake.llm.bounds import most_characters
 from keepsake.locales import translate
 from tests.handlers.talking import talking
 from tests.model_server import ModelServer
@@ -98,6 +100,17 @@ async def test_an_answer_that_ends_in_the_middle_is_kept_as_far_as_it_came(do: s
         assert second.requests == []
 
 
+async def test_an_answer_without_end_is_cut_short_and_kept_so() -> None:
+    with ModelServer() as server:
+        async with talking(server.url, answer_tokens=16) as talk:
+            server.script({"do": "endless", "text": "and so on " * 100})
+            shown = await talk.say(ASKED)
+            whole = ("and so on " * 10_000)[: most_characters(16)]
+            assert shown == [whole, translate("en", "model-cut-short")]
+            assert await talk.said() == [("user", ASKED), ("assistant", whole)]
+            assert await talk.say("again") == ["You wrote: again"]
+
+
 async def test_a_dead_endpoint_is_left_alone_for_a_while_and_found_out_by_one_request() -> None:
     with ModelServer() as server:
         async with talking(server.url, model_retries=0, circuit_failures=2, circuit_seconds=0.4) as talk:
@@ -112,6 +125,46 @@ async def test_a_dead_endpoint_is_left_alone_for_a_while_and_found_out_by_one_re
             assert (await talk.say(ASKED))[0].startswith(translate("en", LATER))
             assert len(server.requests) == 3
             assert len(await talk.said()) == 8
+
+
+REFUSED_FORM = {"do": "refusal", "for": "structured"}
+
+
+@pytest.mark.parametrize("bad", [[REFUSED_FORM], [{"do": "text", "text": "no", "for": "structured"}] * 2])
+async def test_messages_that_a_model_always_refuses_are_passed_over_after_some_looks(
+    bad: list[dict[str, Any]], caplog: pytest.LogCaptureFixture
+) -> None:
+    with ModelServer() as server:
+        async with talking(server.url, fact_extraction_every=1) as talk:
+            storage = (await talk.memory.engine()).storage
+            unread = []
+            for number in range(MOST_LOOKS):
+                server.script(*bad)
+                await talk.memory.save_message(7, "user", f"something dreadful {number}")
+                await talk.memory.flush()
+                unread.append(await storage.unread_user_messages(7))
+            assert unread == [*range(1, MOST_LOOKS), 0]
+            await talk.memory.save_message(7, "user", "I live in Angarsk")
+            await talk.memory.flush()
+            assert [fact.content for fact in await talk.memory.get_facts(7)] == ["Lives in Angarsk"]
+    assert f"{MOST_LOOKS} messages are passed over" in caplog.text
+    assert "dreadful" not in caplog.text
+
+
+async def test_a_dead_endpoint_makes_nothing_be_passed_over() -> None:
+    with ModelServer() as server:
+        settings: dict[str, Any] = {"fact_extraction_every": 1, "model_retries": 0, "circuit_failures": 1000}
+        async with talking(server.url, **settings) as talk:
+            server.script(*[REFUSED_FORM] * 2, *[{"do": "status", "status": 503, "for": "structured"}] * 5)
+            for text in ("I live in Angarsk", "hello there", *["so many words"] * 5):
+                await talk.memory.save_message(7, "user", text)
+                await talk.memory.flush()
+                talk.memory.catch_up()
+                await talk.memory.flush()
+            await talk.memory.save_message(7, "user", "are you back?")
+            await talk.memory.flush()
+            assert server.waiting == 0
+            assert [fact.content for fact in await talk.memory.get_facts(7)] == ["Lives in Angarsk"]
 
 
 async def test_facts_wait_for_the_model_and_are_made_up_for_when_it_is_back() -> None:

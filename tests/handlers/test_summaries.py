@@ -13,7 +13,7 @@ from keepsake.models import Spent
 from keepsake.store import usage, users
 from tests.handlers.talking import Talk, talking
 from tests.handlers.test_tokens import EVENING, Calendar
-from tests.model_server import MODEL, ModelServer
+from tests.model_server import MODEL, ModelServer, listed_values
 
 SMALL: dict[str, Any] = {
     "stm_size": 2,
@@ -54,6 +54,19 @@ async def test_a_summary_is_charged_to_whom_it_is_about() -> None:
             )
             assert (user, model, requests, prompt) == (7, MODEL, 1, words)
             assert await talk.rows("SELECT model FROM summaries") == [(MODEL,)]
+
+
+async def test_what_cannot_be_stored_of_a_summary_or_a_fact_is_replaced() -> None:
+    broken = " \ud83d \0 "
+    fact = {"content": f"Owns a cat{broken}", "quote": "I own a cat", "subject": broken, "topic": broken}
+    with ModelServer(summary=lambda body: listed_values(body) + broken) as server:
+        async with talking(server.url, **SMALL | {"fact_extraction_every": 8, "ltm_size": 1}) as talk:
+            server.script({"do": "json", "value": {"facts": [fact]}, "for": "structured"})
+            await talk.memory.save_message(7, "user", "I own a cat")
+            await talk_for_long(talk)
+            assert (await summed(talk))[0].endswith("\ufffd \ufffd")
+            assert await talk.rows("SELECT content FROM facts") == [("Owns a cat \ufffd \ufffd",)]
+            assert await talk.rows("SELECT kind FROM jobs WHERE attempts > 0") == []
 
 
 async def test_a_summary_waits_for_the_next_days_tokens() -> None:

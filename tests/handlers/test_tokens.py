@@ -8,6 +8,8 @@ from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pytest
+
 from handlers import receive
 from keepsake.accounts import day_after
 from keepsake.assistant import AnswerStopped
@@ -147,6 +149,40 @@ async def test_a_stopped_answer_costs_what_came_of_it() -> None:
             prompt = sum(estimate(turn["content"]) for turn in server.requests[0]["messages"])
             used = prompt + estimate("one two ")
             assert await stats(talk) == (used, used, used)
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [
+        {"prompt_tokens": 10**9, "completion_tokens": 10**9},
+        {"prompt_tokens": 10**30, "completion_tokens": 2**63},
+        {"prompt_tokens": -5, "completion_tokens": -1},
+        {"prompt_tokens": "12", "completion_tokens": True},
+        {"prompt_tokens": 1.5, "completion_tokens": [3]},
+        "many",
+        [],
+    ],
+)
+async def test_an_absurd_count_of_an_endpoint_is_not_believed(usage: Any) -> None:
+    with ModelServer() as server:
+        async with talking(server.url, daily_tokens=100_000, fact_extraction_every=1000) as talk:
+            server.script({"do": "text", "text": "one two", "usage": usage})
+            await talk.say("hello")
+            prompt = sum(estimate(turn["content"]) for turn in server.requests[0]["messages"])
+            used = prompt + estimate("one two")
+            assert await stats(talk) == (used, used, used)
+            assert await talk.rows("SELECT prompt_tokens, completion_tokens FROM events") == [(None, None)]
+            assert await talk.rows("SELECT factor FROM models WHERE factor > 1") == []
+            assert await talk.say("again") == ["You wrote: again"]
+
+
+async def test_what_a_model_thought_is_believed_as_far_as_it_was_let() -> None:
+    with ModelServer() as server:
+        async with talking(server.url) as talk:
+            usage = {"prompt_tokens": 300, "completion_tokens": 590}
+            server.script({"do": "text", "text": "yes", "usage": usage})
+            await talk.say("hello")
+            assert await stats(talk) == (890, 890, 0)
 
 
 class Impatient(RecordingChat):

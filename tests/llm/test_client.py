@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from keepsake.errors import ContextTooLong, ModelAnswerInvalid, ModelUnavailable
+from keepsake.llm.bounds import most_characters
 from keepsake.llm.client import Address, Answer, ChatModel, RemoteEndpoint, Turn
 from tests.model_server import MODEL, ModelServer
 
@@ -42,10 +43,10 @@ def server() -> Iterator[ModelServer]:
 
 @asynccontextmanager
 async def model_at(
-    url: str, *, key: str = KEY, name: str | None = MODEL, timeout: float = 10, retries: int = 2
+    url: str, *, key: str = KEY, name: str | None = MODEL, timeout: float = 10, retries: int = 2, **more: Any
 ) -> AsyncIterator[ChatModel]:
     endpoint = RemoteEndpoint(Address(url, key))
-    model = ChatModel(endpoint, name=name, timeout_seconds=timeout, retries=retries, answer_tokens=50)
+    model = ChatModel(endpoint, name=name, timeout_seconds=timeout, retries=retries, answer_tokens=50, **more)
     try:
         yield model
     finally:
@@ -106,6 +107,7 @@ async def endpoint_saying(pieces: list[str]) -> AsyncIterator[str]:
         (["a \ud83d b", "\ude00 c"], "a \ufffd b\ufffd c"),
         (["a \ud83d", "\ud83d", "\ude00"], "a \ufffd😀"),
         (["a \ud83d"], "a \ufffd"),
+        (["a \0", "b"], "a \ufffdb"),
     ],
 )
 async def test_surrogates_become_characters(pieces: list[str], text: str) -> None:
@@ -185,6 +187,58 @@ async def test_silence_between_pieces_is_bounded_although_comments_arrive(server
             await whole(answer)
     assert failure.value.retry
     assert answer.text == "one two "
+
+
+@pytest.mark.parametrize("text", ["again and again " * 50, " " * 800, "x" * 100_000])
+async def test_an_answer_without_end_is_cut_short(server: ModelServer, text: str) -> None:
+    server.script({"do": "endless", "text": text})
+    async with model_at(server.url) as model:
+        answer = model.stream(TURNS)
+        with pytest.raises(ModelAnswerInvalid, match="cut short"):
+            await whole(answer)
+    assert answer.text == (text * 1000)[: most_characters(50)]
+    assert len(server.requests) == 1
+    assert await asyncio.to_thread(server.hung_up.wait, 5)
+
+
+@pytest.mark.parametrize("text", ["a ", ""])
+async def test_an_answer_that_drips_for_ever_is_cut_short(text: str) -> None:
+    with ModelServer(piece_seconds=0.1) as server:
+        server.script({"do": "endless", "text": text})
+        async with model_at(server.url, answer_seconds=0.3) as model:
+            with pytest.raises(ModelAnswerInvalid, match="ANSWER_SECONDS"):
+                await whole(model.stream(TURNS))
+
+
+async def test_a_model_that_only_thinks_for_ever_is_cut_short(server: ModelServer) -> None:
+    server.script({"do": "endless", "text": ""})
+    async with model_at(server.url) as model:
+        with pytest.raises(ModelAnswerInvalid, match="cut short"):
+            await whole(model.stream(TURNS))
+
+
+async def test_a_form_without_end_is_tried_once_more_then_dropped(server: ModelServer) -> None:
+    server.script({"do": "endless", "text": " " * 1000}, {"do": "endless", "text": "[" * 1000})
+    async with model_at(server.url) as model:
+        with pytest.raises(ModelAnswerInvalid, match="twice"):
+            await model.formed(TURNS, SCHEMA, name="facts", parse=facts)
+        assert (await model.formed(TURNS, SCHEMA, name="facts", parse=facts)).value == []
+    assert len(server.requests) == 3
+
+
+async def test_texts_of_a_form_can_be_stored(server: ModelServer) -> None:
+    server.script({"do": "json", "value": {"facts": ["a \ud83d b", {"\ud83d": ["\0"]}, "\ud83d\ude00"]}})
+    async with model_at(server.url) as model:
+        found = (await model.formed(TURNS, SCHEMA, name="facts", parse=facts)).value
+    assert found == ["a \ufffd b", {"\ufffd": ["\ufffd"]}, "😀"]
+
+
+@pytest.mark.parametrize("name", ["bad \ud83d", "bad \0", 7, None])
+async def test_a_listed_name_that_cannot_be_stored_is_none(name: Any) -> None:
+    with ModelServer(models=[name]) as server:
+        async with model_at(server.url, name=None) as model:
+            with pytest.raises(ModelUnavailable, match="OPENAI_MODEL"):
+                await model.warm_up()
 
 
 async def test_slow_but_steady_is_not_silence() -> None:

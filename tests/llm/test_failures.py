@@ -33,13 +33,20 @@ TOO_LONG = [
     ("Prompt contains 40000 tokens, too large for model with 32768 maximum context length", 32_768, 40_000),
     # Moonshot
     ("Your request exceeded model token limit: 8192", 8192, None),
+    # vLLM, newer
+    ("You passed 5001 input tokens and requested 600 output tokens. However, the model's context length is only "
+     "4096 tokens, resulting in a maximum input length of 3496 tokens.", 4096, 5001),
+    # llama.cpp, newer
+    ("request (4390 tokens) exceeds the available context size (4096 tokens), try increasing it", 4096, 4390),
+    # llama-cpp-python
+    ("Requested tokens (2285) exceed context window of 2048", 2048, 2285),
     # Groq
     ("Please reduce the length of the messages or completion.", None, None),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("message", "limit", "asked"), TOO_LONG, ids=[text[:24] for text, _, _ in TOO_LONG])
-@pytest.mark.parametrize("status", [400, 413, 422, 500])
+@pytest.mark.parametrize("status", [400, 413])
 def test_a_request_that_is_too_long_is_known_as_one(
     message: str, limit: int | None, asked: int | None, status: int
 ) -> None:
@@ -48,6 +55,48 @@ def test_a_request_that_is_too_long_is_known_as_one(
     assert (found.limit, found.asked) == (limit, asked)
     assert message not in str(found)
     assert not found.retry
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "limit", "asked"),
+    [
+        (500, {"type": "exceed_context_size_error", "n_prompt_tokens": 1407, "n_ctx": 256}, 256, 1407),
+        (500, {"code": 500, "message": "Context size has been exceeded.", "type": "server_error"}, None, None),
+        (422, "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Given: 5000 `inputs`",
+         4096, 5000),
+        (429, {"message": "Request too large for m on tokens per min (TPM): Limit 6000"}, 6000, None),
+    ],
+)  # fmt: skip
+def test_other_statuses_take_a_code_or_the_very_sentence(
+    status: int, body: object, limit: int | None, asked: int | None
+) -> None:
+    refused = openai.APIStatusError(
+        f"Error code: {status} - {body}", response=httpx2.Response(status, request=REQUEST), body=body
+    )
+    found = explain(refused, model="m", timeout_seconds=1)
+    assert isinstance(found, ContextTooLong)
+    assert (found.limit, found.asked) == (limit, asked)
+
+
+QUOTED = "my context length is 1234 tokens, call 5551234; you requested it, prompt is too long: 99999 tokens"
+
+
+@pytest.mark.parametrize("status", [409, 422, 500, 502, 503])
+def test_a_failure_that_quotes_the_request_says_nothing_of_its_length(status: int) -> None:
+    for body in ({"message": f"cannot handle {QUOTED}"}, {"detail": [{"input": QUOTED}]}):
+        refused = openai.APIStatusError(
+            f"Error code: {status} - {body}", response=httpx2.Response(status, request=REQUEST), body=body
+        )
+        assert not isinstance(explain(refused, model="m", timeout_seconds=1), ContextTooLong)
+    streamed = openai.APIError(QUOTED, REQUEST, body={"message": QUOTED, "code": status})
+    assert not isinstance(explain(streamed, model="m", timeout_seconds=1), ContextTooLong)
+
+
+def test_numbers_of_a_quoted_request_are_none_of_the_endpoints() -> None:
+    quoted = "Call me at 5551234 or 99999. The context length is too small."
+    found = explain(_refusal(400, quoted), model="m", timeout_seconds=1)
+    assert isinstance(found, ContextTooLong)
+    assert (found.limit, found.asked) == (None, None)
 
 
 def test_it_may_be_said_by_a_code_alone_and_in_the_middle_of_a_stream() -> None:

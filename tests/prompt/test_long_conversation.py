@@ -158,7 +158,7 @@ def test_a_request_that_is_too_long_is_made_again_and_nobody_notices(monkeypatch
     """And the next process knows from the start how much this model takes."""
     with ModelServer(most_words=420) as server:
         for name, value in {
-            "OPENAI_BASE_URL": server.url, "OPENAI_MODEL": MODEL, "ANSWER_TOKENS": "16", "EMBEDDING_MODEL": "none",
+            "OPENAI_BASE_URL": server.url, "OPENAI_MODEL": MODEL, "ANSWER_TOKENS": "100", "EMBEDDING_MODEL": "none",
             "FACT_EXTRACTION_EVERY": "1000", "LONG_MESSAGE": "5000",
         }.items():  # fmt: skip
             monkeypatch.setenv(name, value)

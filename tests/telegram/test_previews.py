@@ -6,6 +6,7 @@ import pytest
 
 from keepsake.manager import MemoryManager
 from keepsake.telegram import preview
+from tests.engine.test_event_loop import calls_on_this_thread
 from tests.telegram.test_telegram_mail import Growing, texts
 from tests.telegram.tools import ANN, BOB, assistant, listening, off_loop
 from tests.telegram_server import TelegramServer
@@ -88,3 +89,15 @@ async def test_a_server_that_does_not_know_drafts_is_asked_once(
     assert called(server, "sendMessageDraft") == 1
     assert texts(server, ANN) == texts(server, BOB) == [WHOLE]
     assert called(server, "editMessageText") >= 2
+
+
+@pytest.mark.parametrize("drafts_known", [True, False])
+async def test_nothing_is_formatted_on_the_thread_that_serves_everybody(
+    server: TelegramServer, memory: MemoryManager, drafts_known: bool
+) -> None:
+    if not drafts_known:
+        server.state.refuse_next("sendMessageDraft", RefusedError(404, "Not Found"))
+    with calls_on_this_thread(("pyromark", "telegramify_markdown")) as found:
+        await grow(server, memory, ANN)
+    assert called(server, "sendMessageDraft" if drafts_known else "editMessageText") >= 2
+    assert found == set()

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepsake.telegram.render import LONGEST, Part, markdown_parts, plain_parts
+from keepsake.telegram.render import LONGEST, Part, first_part, last_part, markdown_parts, plain_parts
 from tests.telegram_server.rules import checked_entities, checked_text, utf16
 
 
@@ -41,6 +41,54 @@ def test_a_fence_that_is_cut_is_a_fence_in_both_messages() -> None:
     parts = markdown_parts("```python\n" + "x = 1\n" * 1500 + "```")
     assert len(parts) > 1
     assert all([entity.type for entity in part.entities] == ["pre"] for part in parts)
+
+
+@pytest.mark.parametrize(
+    "markdown",
+    [
+        "1. " * 300,
+        "- " * 3000,
+        "> 1. * " * 20,
+        ("1. " * 9 + "x\n") * 200,
+        f"|{'wide ' * 60}|b|\n|-|-|\n" + "|1|2|\n" * 300,
+        "**word** " * 12_000,
+    ],
+)
+def test_markdown_that_would_become_far_more_text_is_shown_as_it_stands(markdown: str) -> None:
+    parts = markdown_parts(markdown)
+    assert "".join("".join(part.text for part in parts).split()) == "".join(markdown.split())
+    assert len(parts) <= len(markdown) // LONGEST + 2
+
+
+def test_lists_in_lists_stay_lists() -> None:
+    (part,) = markdown_parts("- tea\n  - green\n    - *sencha*\n- 1. - 1. deep")
+    assert "⦁ tea" in part.text and "*" not in part.text
+    assert [entity.type for entity in part.entities] == ["italic"]
+
+
+PROSE = "".join(f"The **{number}th** line.\n\n" for number in range(4000))
+
+
+@pytest.mark.parametrize("length", [10, 5000, 8200, 50_000, len(PROSE)])
+def test_a_preview_is_the_beginning_or_the_end_of_the_messages(length: int) -> None:
+    markdown = PROSE[:length].rpartition("\n")[0] or PROSE[:length]
+    whole, first, last = markdown_parts(markdown), first_part(markdown), last_part(markdown)
+    assert first == whole[0]
+    assert last is not None
+    assert "".join(part.text for part in whole).endswith(last.text)
+    assert last.entities
+
+
+def test_the_end_of_code_is_code_and_what_follows_it_is_none() -> None:
+    code = "```python\n" + "x = 1\n" * 3000
+    assert [entity.type for entity in last_part(code).entities] == ["pre"]  # type: ignore[union-attr]
+    after = last_part(f"{code}```\n" + "plain words\n" * 2000)
+    assert after is not None and after.entities == ()
+
+
+@pytest.mark.parametrize("text", ["", "   ", "\n\n"])
+def test_an_answer_of_nothing_has_no_preview(text: str) -> None:
+    assert first_part(text) is last_part(text) is None
 
 
 @pytest.mark.parametrize("text", ["", "   ", "\n\n"])
