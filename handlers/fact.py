@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from handlers.fact_places import CORRECT, KEEP, Place
+from handlers.forget import forget_button
 from handlers.pause import refused
 from handlers.search import found_line
 from keepsake.assistant import Assistant, Button, Chat
@@ -46,11 +47,6 @@ async def handle_correction(app: Assistant, chat: Chat, fact_id: int, text: str)
         await chat.send(translate(chat.language, "correct-done", content=corrected.content))
 
 
-def removal_buttons(chat: Chat, fact: Fact) -> list[Button]:  # noqa: ARG001
-    """The button that deletes a fact; there is none yet, since nothing can remove a single fact without a trace."""
-    return []
-
-
 async def _ask_for_wording(app: Assistant, chat: Chat, place: Place, fact: Fact) -> None:
     if await refused(app, chat):
         return
@@ -63,11 +59,8 @@ async def _show(app: Assistant, chat: Chat, place: Place, fact: Fact) -> None:
     buttons = [Button(translate(chat.language, "fact-back"), place.back().data())]
     if fact.status == "active":
         correct = Button(translate(chat.language, "fact-correct"), place.of(fact.id, CORRECT).data())
-        buttons = [
-            correct,
-            *removal_buttons(chat, fact),
-            Button(buttons[0].label, buttons[0].data, beside=True),
-        ]
+        delete = forget_button(chat, fact.id, translate(chat.language, "fact-delete"))
+        buttons = [correct, delete, Button(buttons[0].label, buttons[0].data, beside=True)]
     await chat.send(await _described(app, chat, fact), buttons, in_place=True)
 
 

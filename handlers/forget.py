@@ -56,6 +56,11 @@ async def handle_forget_press(app: Assistant, chat: Chat, data: str) -> None:
         await chat.send(translate(chat.language, "button-stale"))
 
 
+def forget_button(chat: Chat, fact_id: int, label: str) -> Button:
+    """A button that forgets one fact, for a while with a way back."""
+    return Button(label, _data(chat, f"{_FACT}:{fact_id}"))
+
+
 async def _forget_replied(app: Assistant, chat: Chat) -> None:
     assert chat.said.replied is not None
     message = await (await app.memory.removal()).replied(chat.user_id, chat.said.replied)

@@ -134,6 +134,7 @@ fact-sources = Where it comes from:
 fact-source-gone = • the message is no longer held
 fact-history = Its history:
 fact-correct = Correct
+fact-delete = Delete
 fact-back = ◀ Back
 fact-cancel = Leave it as it is
 fact-gone = I no longer hold that as it was. /facts shows what I know now.

@@ -139,6 +139,7 @@ fact-sources = Откуда это:
 fact-source-gone = • сообщения больше нет
 fact-history = История:
 fact-correct = Исправить
+fact-delete = Удалить
 fact-back = ◀ Назад
 fact-cancel = Оставить как есть
 fact-gone = В таком виде этого у меня больше нет. Что я знаю сейчас, показывает /facts.

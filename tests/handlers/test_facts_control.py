@@ -67,7 +67,7 @@ async def test_a_fact_is_shown_with_its_source_and_what_it_was_before(talk: Talk
         "• 2026-05-02 learned: Lives in Irkutsk",
         "• 2026-05-02 before: Lives in Angarsk",
     ]
-    assert [button.label for button in ann.chat.buttons] == ["Correct", "◀ Back"]
+    assert [button.label for button in ann.chat.buttons] == ["Correct", "Delete", "◀ Back"]
     assert (await ann.press("Back")) == page
 
 
@@ -108,6 +108,21 @@ async def test_a_correction_of_what_no_rule_connects(talk: Talk) -> None:
         ("The boiler is serviced by Ivan, blue van", "superseded"),
         ("Pyotr looks after the heating", "active"),
     ]
+
+
+async def test_a_fact_is_deleted_and_brought_back(talk: Talk) -> None:
+    ann, bob = Person(talk), Person(talk, 8)
+    for text in ("I sail on the lake", "Murka is my cat"):
+        await ann.say(f"/remember {text}")
+    await ann.say("/facts")
+    await ann.press("Murka")
+    (data,) = [button.data for button in ann.chat.buttons if button.label == "Delete"]
+    await bob.press_data(data)
+    assert len(await contents(talk)) == 2
+    await ann.press("Delete")
+    assert await contents(talk) == ["I sail on the lake"]
+    await ann.press(translate("en", "forget-undo"))
+    assert sorted(await contents(talk)) == ["I sail on the lake", "Murka is my cat"]
 
 
 async def ready_to_correct(talk: Talk) -> Person:

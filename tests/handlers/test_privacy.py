@@ -149,6 +149,21 @@ async def test_what_asks_to_be_kept_is_refused_in_a_pause(talk: Talk) -> None:
     assert await talk.rows("SELECT content FROM facts WHERE status = 'active'") == [("I sail",)]
 
 
+async def test_a_fact_that_is_forgotten_in_a_pause_does_not_end_it(talk: Talk) -> None:
+    ann = Person(talk)
+    await ann.say("/remember I sail")
+    await ann.say("/pause")
+    await ann.say(SECRET)
+    await ann.say("/facts")
+    await ann.press("I sail")
+    await ann.press("Delete")
+    await ann.say("what is under the statue?")
+    assert await talk.rows("SELECT content FROM facts UNION SELECT content FROM messages") == []
+    session = talk.app.privacy.session(7)
+    assert session is not None
+    assert len(session.said) == 4
+
+
 async def test_another_person_is_kept_meanwhile(talk: Talk) -> None:
     ann, bob = Person(talk), Person(talk, 8)
     await ann.say("/pause")
