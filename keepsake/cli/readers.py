@@ -25,7 +25,6 @@ from keepsake.errors import KeepsakeError, SettingError
 from keepsake.forgetting.ledger import Ledger
 from keepsake.index.cross_encoder import open_reranker
 from keepsake.index.embedder import open_embedder
-from keepsake.locales import translate
 from keepsake.recall.question import Question
 from keepsake.recall.snippet import query_terms
 from keepsake.settings import Settings
@@ -112,13 +111,11 @@ async def search_archive(settings: Settings, user_id: int, query: str, limit: in
     """Prints what a person's archive holds of a question's words, best first."""
     async with reading(settings) as engine:
         found = await engine.archive.search(user_id, query, limit)
-        language = await engine.storage.language(user_id) or settings.default_language
     terms = query_terms(query)
     if as_json:
         say_json([{**found_as_dict(message, score, terms), "archived": True} for message, score in found])
     elif found:
-        mark = translate(language, "archived")
-        say("\n".join(f"{found_line(message, score, terms, language)} ({mark})" for message, score in found))
+        say("\n".join(f"{found_line(message, score, terms)} (archived)" for message, score in found))
     return DONE if found else _nothing_about(user_id)
 
 
