@@ -17,6 +17,7 @@ from keepsake.accounts import UserAccount
 from keepsake.clock import Clock, system_clock, utc_day
 from keepsake.errors import EmbeddingError
 from keepsake.facts import claims
+from keepsake.facts.dream import last_report, look_at
 from keepsake.facts.keeper import FactKeeper
 from keepsake.facts.signals import is_urgent
 from keepsake.forgetting.service import Forgetting, Pause
@@ -142,6 +143,9 @@ class Engine:
             parts.reranker.prepare()
         assert engine._runner is not None
         await storage.database.write(engine._facts.expire_now)
+        if parts.serving:
+            now = storage.now_micros()
+            await storage.database.write(look_at, now, now)
         await engine._runner.start()
         engine.catch_up()  # a setting that something waited for may be another now
         return engine
@@ -248,6 +252,7 @@ class Engine:
             "tokens_this_month": tokens_used.month,
             "tokens_estimated": tokens_used.month_estimated,
             "daily_tokens": self.settings.daily_tokens,
+            "consolidated": await self.storage.database.read(last_report, user_id),
         }
 
     async def totals(self) -> dict[str, int]:

@@ -76,6 +76,10 @@ TABLES: tuple[TableEntry, ...] = (
         also_names=(("chat_id", _WHERE),),
     ),
     TableEntry("summaries", "what older messages came to", _OF_USER, 0, texts=("content",)),
+    TableEntry("topics", "what a person's facts are about", _OF_USER, 0, texts=("slug", "title", "hook")),
+    TableEntry(
+        "dreams", "when facts were last consolidated, and what that changed", _OF_USER, 0, texts=("report",)
+    ),
     TableEntry("speakers", "who has spoken in a memory", _OF_USER, 0, texts=("name",)),
     TableEntry("message_keys", "what others call a message", _OF_USER, 0),
     TableEntry("fact_sources", "which messages a fact comes from", _OF_USER, 1),

@@ -9,6 +9,7 @@ from datetime import datetime
 from functools import partial
 from typing import Protocol
 
+from keepsake.facts.profile import Profile
 from keepsake.facts.sensitive import mask
 from keepsake.locales import translate
 from keepsake.models import Fact, ItemKind, Message
@@ -22,7 +23,7 @@ from keepsake.store.storage import SQLiteMemoryStorage
 
 _HISTORY = 4  # turns before a question that help to understand it
 
-Profile = Callable[[int, str, datetime], Awaitable[list[tuple[Fact, float]]]]
+ProfileOf = Callable[[int, str, datetime], Awaitable[Profile]]
 
 
 class Search(Protocol):
@@ -57,7 +58,7 @@ class Contexts:
         storage: SQLiteMemoryStorage,
         models: LearnedModels,
         *,
-        profile: Profile,
+        profile: ProfileOf,
         search: Search,
     ) -> None:
         self._settings = settings
@@ -97,7 +98,7 @@ class Contexts:
         everything_stands_there = len(recent) < stm_size + ltm_size and len(question.without) == len(recent)
         # The search waits for its embedding; all else is read meanwhile.
         limit = 0 if everything_stands_there else settings.rag_size
-        found, facts, known_summaries, language, budget = await asyncio.gather(
+        found, known, known_summaries, language, budget = await asyncio.gather(
             self._search(question, limit, above_floor=True),
             self._profile(user_id, query, now),
             self._summaries(user_id, recent, before),
@@ -105,17 +106,20 @@ class Contexts:
             self._models.budget(model),
         )
         recalled = {message.id for message, _ in found}
+        say = partial(translate, language or settings.default_language)
         everything = BlockParts(
-            facts=[fact for fact, _ in facts],
+            facts=[fact for fact, _ in known.facts],
+            topics=[(topic.title or say(topic.title_key), topic.hook) for topic in known.topics],
             summaries=known_summaries,
             stm=stm,
             ltm=[message for message in ltm if message.id not in recalled],
             rag=[(replace(message, content=mask(message.content)), score) for message, score in found],
         )
-        say = partial(translate, language or settings.default_language)
         # On a thread: messages may be megabytes.
         made = await asyncio.to_thread(assemble, everything, query, budget, say)
-        return Recalled(made.block, _memories(made, facts), tuple(found), made.message, made.sections, budget)
+        return Recalled(
+            made.block, _memories(made, known.facts), tuple(found), made.message, made.sections, budget
+        )
 
     async def _summaries(
         self, user_id: int, recent: Sequence[Message], before: int | None

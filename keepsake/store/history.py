@@ -28,10 +28,15 @@ def add(connection: sqlite3.Connection, user_id: int, change: FactChange) -> Non
     )
 
 
-def of_user(connection: sqlite3.Connection, user_id: int) -> list[FactChange]:
-    """All changes of the user's facts, oldest first."""
+def newest(connection: sqlite3.Connection) -> int:
+    """The number of the last change that was noted of anybody's facts."""
+    return int(connection.execute("SELECT coalesce(max(id), 0) FROM fact_history").fetchone()[0])
+
+
+def of_user(connection: sqlite3.Connection, user_id: int, after: int = 0) -> list[FactChange]:
+    """All changes of the user's facts, oldest first; with `after`, those that were noted after that one."""
     rows = connection.execute(
-        f"SELECT {_COLUMNS} FROM fact_history WHERE user_id = ? ORDER BY id", (user_id,)
+        f"SELECT {_COLUMNS} FROM fact_history WHERE user_id = ? AND id > ? ORDER BY id", (user_id, after)
     )
     return [
         FactChange(row[0], row[1], row[2], row[3], row[4], row[5], from_micros(row[6]), from_micros(row[7]))
