@@ -18,6 +18,7 @@ from keepsake.archive.service import Archive, check_settings
 from keepsake.clock import Clock, system_clock, utc_day
 from keepsake.errors import EmbeddingError
 from keepsake.facts import claims
+from keepsake.facts.dream import last_report, look_at
 from keepsake.facts.keeper import FactKeeper, Refusal
 from keepsake.facts.signals import is_urgent
 from keepsake.forgetting.ledger import Ledger
@@ -176,6 +177,9 @@ class Engine:
         assert engine._runner is not None
         await storage.database.write(engine._facts.expire_now)
         await storage.database.write(engine.archive.start)
+        if parts.serving:
+            now = storage.now_micros()
+            await storage.database.write(look_at, now, now)
         await engine._runner.start()
         engine._runner.hurry(SCRUB)
         engine.catch_up()  # a setting that something waited for may be another now
@@ -290,6 +294,7 @@ class Engine:
             "tokens_this_month": tokens_used.month,
             "tokens_estimated": tokens_used.month_estimated,
             "daily_tokens": self.settings.daily_tokens,
+            "consolidated": await self.storage.database.read(last_report, user_id),
         }
 
     async def totals(self) -> dict[str, int]:

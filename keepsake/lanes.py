@@ -10,6 +10,7 @@ from functools import partial
 from keepsake.archive.service import Archive
 from keepsake.clock import Clock
 from keepsake.errors import ArchiveError
+from keepsake.facts.dream import Dreamer
 from keepsake.facts.keeper import FactKeeper
 from keepsake.forgetting.cleaning import clean
 from keepsake.forgetting.removal import SCRUB, Removal
@@ -23,12 +24,23 @@ from keepsake.prompt.learned import LearnedModels
 from keepsake.prompt.summaries import Summariser
 from keepsake.settings import Settings
 from keepsake.store import users
-from keepsake.store.jobs import CHROMA, EMBED, EXPIRE, EXTRACT, IDLE, SUMMARISE, UNINDEX
+from keepsake.store.jobs import (
+    CHROMA,
+    CONSOLIDATE,
+    DREAM,
+    DREAM_CHECK,
+    EMBED,
+    EXPIRE,
+    EXTRACT,
+    IDLE,
+    SUMMARISE,
+    UNINDEX,
+)
 from keepsake.store.storage import SQLiteMemoryStorage
 from keepsake.verify import fix
 
 REINDEX, FIX = "reindex", "fix"
-ASKS_A_MODEL = (EXTRACT, SUMMARISE)  # jobs that wait for a model, and catch up when it is back
+ASKS_A_MODEL = (EXTRACT, SUMMARISE, DREAM)  # jobs that wait for a model, and catch up when it is back
 _EXTRACTIONS_AT_ONCE = 2
 
 
@@ -66,7 +78,16 @@ class Workshop:
         """A lane for each kind of job that these parts can do; others wait."""
         model = self._parts.model
         summariser = Summariser(self._storage.database, self._models, model, self._settings, self._clock)
+        dreamer = Dreamer(
+            self._settings,
+            self._storage,
+            self._facts,
+            self._models,
+            model,
+            model_comes_later=self._parts.model_comes_later,
+        )
         lanes: dict[str, Lane] = {
+            CONSOLIDATE: Lane(dreamer.work),
             ERASE: Lane(self._forgetting.erase),
             SCRUB: Lane(self._removal.scrub),
             HOLD: Lane(self._forgetting.hold),
@@ -77,6 +98,9 @@ class Workshop:
             IDLE: Lane(self._facts.idle),
             **self._archive.lanes(),
         }
+        if self._parts.serving:
+            lanes[DREAM_CHECK] = Lane(dreamer.check)
+            lanes[DREAM] = Lane(dreamer.work)
         if not self._parts.model_comes_later:
             lanes[SUMMARISE] = Lane(summariser.work)
         if self._vectors is not None:

@@ -128,14 +128,14 @@ class MemoryManager:
         draw = partial(extract, self._model, terms=analyse, count=tokens.estimate) if self._model else None
         later = self._model is None and not self._serving and local_model_wanted(settings)
         if not self.with_index:
-            return Parts(extractor=draw, model=self._model, model_comes_later=later)
+            return Parts(extractor=draw, model=self._model, model_comes_later=later, serving=self._serving)
         if self._embedder is None:
             self._embedder = open_embedder(settings.embedding_model)
         if self._chroma is None and self._embedder is not None:
             self._chroma = ChromaIndex(settings.vector_dir)
         if self._reranker is None:
             self._reranker = open_reranker(settings.reranker_model)
-        return Parts(self._embedder, self._chroma, draw, self._reranker, self._model, later)
+        return Parts(self._embedder, self._chroma, draw, self._reranker, self._model, later, self._serving)
 
     def _release(self) -> None:
         if self._lock is not None:

@@ -65,6 +65,29 @@ class DialogSession:
 
 
 @dataclass(frozen=True, slots=True)
+class TopicNote:
+    """What a model calls a topic of somebody's facts; None: it said nothing, or nothing that can be shown."""
+
+    slug: str
+    title: str | None = None
+    hook: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """A topic as it is shown: `hook` on one line, its facts, the most important first.
+
+    `title` None: it is the text `title_key` in the reader's language.
+    """
+
+    slug: str
+    title: str | None
+    hook: str
+    fact_ids: tuple[int, ...]
+    title_key: str
+
+
+@dataclass(frozen=True, slots=True)
 class FactDraft:
     """A fact as it comes out of grounding, before it is stored.
 
@@ -79,6 +102,8 @@ class FactDraft:
     predicate: str | None = None
     object: str | None = None
     topic: str | None = None
+    topic_title: str | None = None
+    topic_hook: str | None = None
     importance: float = 0.5
     confidence: float = 0.5
     vital: bool = False

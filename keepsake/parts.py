@@ -22,3 +22,4 @@ class Parts:
     model: Asker | None = None  # makes summaries, and is the one that the extractor asks
     # There is none yet, but what one would write is not to be done without it.
     model_comes_later: bool = False
+    serving: bool = True  # False: for a command, which does what it was asked for and no more

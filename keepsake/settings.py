@@ -227,6 +227,11 @@ class Settings(BaseSettings):
     )
     extraction_window: int = _group("Facts", 12, "Messages the extractor is shown at most.", ge=1, le=100)
     facts_in_prompt: int = _group("Facts", 6, "Facts in the profile.", ge=0, le=100)
+    topics_in_prompt: int = _group("Facts", 12, "Topics in the index, a line each.", ge=0, le=100)
+    topics_per_question: int = _group(
+        "Facts", 3, "Topics whose facts are added, where a question is about them.", ge=0, le=100
+    )
+    topic_facts: int = _group("Facts", 8, "Facts that are added so, at most.", ge=0, le=100)
     fact_scoring: str = _group(
         "Facts",
         "mnemosyne",
@@ -258,6 +263,15 @@ class Settings(BaseSettings):
         "Days in which recency falls to a half: what belongs to a task, what lasts.",
         takes="2 numbers above 0, separated by commas",
     )
+    dream_hours: float = _group(
+        "Facts", 24, "Facts are consolidated after so many hours since the last time.", ge=0, le=100_000
+    )
+    dream_sessions: int = _group("Facts", 5, "And after so many sessions.", ge=0, le=1_000_000)
+    dream_quiet_minutes: float = _group(
+        "Facts", 30, "And when the person has been quiet for so long.", ge=0, le=100_000
+    )
+    dream_calls: int = _group("Facts", 10, "Model calls of one consolidation at most.", ge=0, le=10_000)
+    dream_minutes: float = _group("Facts", 15, "Minutes that it asks a model at most.", gt=0, le=1440)
 
     # Forgetting
     undo_seconds: float = _group(

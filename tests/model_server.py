@@ -5,7 +5,8 @@ As a process:  python -m tests.model_server --port 8123
                It prints its URL; POST /_script takes a list of behaviours, GET /_requests gives the record.
 
 Without a script a chat gets the line of the system message that shares most words with the question, and a
-request for facts those of a few fixed patterns ("I live in X", "меня зовут X"). A summary names the values asked for.
+request for facts those of a few fixed patterns ("I live in X", "меня зовут X"). A summary names the values asked for, a
+consolidation changes nothing.
 
 A behaviour is a dict. `do` is one of
     text     answer with `text`                      json     answer with `value` as JSON
@@ -15,8 +16,8 @@ A behaviour is a dict. `do` is one of
     error    half of `text`, then an error event     empty    an answer of no characters
     filtered half of `text`, then a filter's end     refusal  a refusal, in the field for it
     deaf     nothing at all, for `seconds`          endless  `text` again and again, for ever
-A `usage` in it takes the place of what was counted. `for` may be "chat", "structured" or "summary": the first waiting
-behaviour that fits a request is used, once.
+A `usage` in it takes the place of what was counted. `for` may be "chat", "structured", "summary" or "dream": the first
+waiting behaviour that fits a request is used, once.
 """
 
 from __future__ import annotations
@@ -97,14 +98,32 @@ def listed_values(body: Body) -> str:
     return f"They spoke of {said.partition('in the summary as well: ')[2].splitlines()[0]}."
 
 
+def no_changes(_body: Body) -> Body:
+    """A consolidation that finds nothing to do."""
+    return {"new": [], "merge": [], "supersede": [], "forget": [], "topics": []}
+
+
 def is_summary(body: Body) -> bool:
     """Whether the request asks for a summary."""
     return "in the summary as well: " in body["messages"][-1]["content"]
 
 
+def is_dream(body: Body) -> bool:
+    """Whether the request asks for a consolidation."""
+    return "\n\nCONVERSATION:\n" in body["messages"][-1]["content"]
+
+
 def is_structured(body: Body) -> bool:
     """Whether the request asks for JSON, by its response_format or in plain words."""
     return "response_format" in body or "JSON Schema" in body["messages"][-1]["content"]
+
+
+def _kind(body: Body) -> str:
+    if is_dream(body):
+        return "dream"
+    if is_summary(body):
+        return "summary"
+    return "structured" if is_structured(body) else "chat"
 
 
 class ModelServer:
@@ -124,6 +143,7 @@ class ModelServer:
         answer: Callable[[Body], str] = recalling_answer,
         facts: Callable[[Body], Body] = pattern_facts,
         summary: Callable[[Body], str] = listed_values,
+        dream: Callable[[Body], Body] = no_changes,
         most_words: int | None = None,
         refuses: Iterable[str] = (),
         refuse_status: int = 400,
@@ -134,6 +154,7 @@ class ModelServer:
         self.answer = answer
         self.facts = facts
         self.summary = summary
+        self.dream = dream
         self.most_words = most_words
         self.refuses = set(refuses)
         self.refuse_status = refuse_status
@@ -167,7 +188,14 @@ class ModelServer:
         return [body for body in self.requests if not is_structured(body)]
 
     def extractions(self) -> list[Body]:
-        return [body for body in self.requests if is_structured(body) and not is_summary(body)]
+        return [
+            body
+            for body in self.requests
+            if is_structured(body) and not is_summary(body) and not is_dream(body)
+        ]
+
+    def dreams(self) -> list[Body]:
+        return [body for body in self.requests if is_dream(body)]
 
     def summaries(self) -> list[Body]:
         return [body for body in self.requests if is_summary(body)]
@@ -190,7 +218,7 @@ class ModelServer:
 
     def take(self, body: Body, headers: dict[str, str]) -> Behaviour:
         """Records a request and chooses what to do with it."""
-        kind = "summary" if is_summary(body) else "structured" if is_structured(body) else "chat"
+        kind = _kind(body)
         with self._lock:
             self.requests.append(body)
             self.request_headers.append(headers)
@@ -206,6 +234,8 @@ class ModelServer:
                     return behaviour
         if kind == "summary":
             return {"do": "json", "value": {"summary": self.summary(body)}}
+        if kind == "dream":
+            return {"do": "json", "value": self.dream(body)}
         if kind == "structured":
             return {"do": "json", "value": self.facts(body)}
         return {"do": "text", "text": self.answer(body)}

@@ -225,6 +225,25 @@ def prune(
     _do(lambda settings: cleaning.prune(settings, dry_run=dry_run, as_json=as_json))
 
 
+@app.command(context_settings=_WITH_ID)
+def consolidate(
+    user_id: Annotated[
+        int | None, typer.Argument(metavar="USER_ID", parser=_person, show_default=False)
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Also before its time.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would change.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Tidy facts now, of one person or of all: what is new, merged, replaced, and their topics."""
+    from keepsake.cli import dreaming
+
+    _do(
+        lambda settings: dreaming.consolidate(
+            settings, user_id, force=force, dry_run=dry_run, as_json=as_json
+        )
+    )
+
+
 @app.command()
 def backup(
     file: Annotated[Path, typer.Argument(metavar="FILE", show_default=False)],

@@ -20,7 +20,7 @@ _ROOM_WORTH_EXAMPLES = 800
 _ROOM_WORTH_INSTRUCTIONS = 250
 
 _OPTIONAL_TEXT = {"type": ["string", "null"]}
-_FIELDS: dict[str, Any] = {
+FACT_FIELDS: dict[str, Any] = {
     "content": {"type": "string"},
     "quote": _OPTIONAL_TEXT,
     "message_ids": {"type": "array", "items": {"type": "integer"}},
@@ -35,7 +35,7 @@ _FIELDS: dict[str, Any] = {
 }
 
 
-def _closed(properties: Mapping[str, Any]) -> dict[str, Any]:
+def closed(properties: Mapping[str, Any]) -> dict[str, Any]:
     """An object in the strict mode of structured outputs: every property required, no other allowed."""
     return {
         "type": "object",
@@ -46,10 +46,10 @@ def _closed(properties: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _facts(properties: Mapping[str, Any]) -> JsonSchema:
-    return _closed({"facts": {"type": "array", "items": _closed(properties)}})
+    return closed({"facts": {"type": "array", "items": closed(properties)}})
 
 
-EXTRACTION_SCHEMA = _facts(_FIELDS)
+EXTRACTION_SCHEMA = _facts(FACT_FIELDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ def _forms() -> Sequence[Form]:
         Form(bare, EXTRACTION_SCHEMA, _ROOM_WORTH_INSTRUCTIONS),
         Form(
             load_prompt(BRIEF_EXTRACTION_PROMPT),
-            _facts({key: _FIELDS[key] for key in ("content", "quote", "message_ids", "subject")}),
+            _facts({key: FACT_FIELDS[key] for key in ("content", "quote", "message_ids", "subject")}),
             0,
         ),
     )

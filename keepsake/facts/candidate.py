@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, get_args
 
-from keepsake.models import CATEGORIES, Category, FactType
+from keepsake.facts.topics import HOOK_CHARACTERS, TITLE_CHARACTERS, read_slug
+from keepsake.models import CATEGORIES, Category, FactType, TopicNote
 from keepsake.text import storable
 
 CONTENT_CHARACTERS = 200
@@ -35,6 +36,8 @@ class Candidate:
     predicate: str | None = None
     object: str | None = None
     topic: str | None = None
+    topic_title: str | None = None
+    topic_hook: str | None = None
     importance: float = _MIDDLE
     confidence: float = _UNSAID
     valid_until: datetime | None = None
@@ -51,13 +54,13 @@ def read_candidate(item: object) -> Candidate | None:
     return Candidate(
         content=cut_at_word(content, CONTENT_CHARACTERS),
         quote=_text(item.get("quote"), QUOTE_CHARACTERS),
-        message_ids=_ids(item.get("message_ids")),
+        message_ids=read_ids(item.get("message_ids")),
         category=category if category in CATEGORIES else "other",
         type=type_ if type_ in _TYPES else "fact",
         subject=_text(item.get("subject"), _NAME_CHARACTERS),
         predicate=_text(item.get("predicate"), _NAME_CHARACTERS),
         object=_text(item.get("object"), _NAME_CHARACTERS),
-        topic=_topic(item.get("topic")),
+        **_topic(item.get("topic")),
         importance=_share(item.get("importance")),
         confidence=_share(item.get("confidence"), _UNSAID),
         valid_until=_date(item.get("valid_until")),
@@ -86,7 +89,8 @@ def _name(value: object) -> str:
     return value.strip().casefold() if isinstance(value, str) else ""
 
 
-def _ids(value: object) -> tuple[int, ...]:
+def read_ids(value: object) -> tuple[int, ...]:
+    """The whole numbers of a list, or a single one; what is none is left out."""
     items = value if isinstance(value, list) else [value]
     return tuple(id_ for id_ in map(_id, items) if id_ is not None)
 
@@ -97,8 +101,19 @@ def _id(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def _topic(value: object) -> str | None:
-    return _text(value.get("slug") if isinstance(value, Mapping) else value, _NAME_CHARACTERS)
+def read_topic(value: object) -> TopicNote | None:
+    """A topic as a model names it, {"slug", "title", "hook"} or the slug alone; None without a slug."""
+    given = value if isinstance(value, Mapping) else {"slug": value}
+    title = _text(given.get("title"), TITLE_CHARACTERS)
+    slug = read_slug(_text(given.get("slug"), _NAME_CHARACTERS) or title or "")
+    return TopicNote(slug, title, _text(given.get("hook"), HOOK_CHARACTERS)) if slug is not None else None
+
+
+def _topic(value: object) -> dict[str, Any]:
+    note = read_topic(value)
+    if note is None:
+        return {}
+    return {"topic": note.slug, "topic_title": note.title, "topic_hook": note.hook}
 
 
 def _share(value: Any, otherwise: float = _MIDDLE) -> float:

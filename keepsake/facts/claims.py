@@ -100,7 +100,7 @@ def kin_in(content: str) -> str | None:
 
 def forget_cached() -> None:
     """Takes what was read out of RAM: a person is being erased."""
-    for cached in (derive, _claim, named):
+    for cached in (derive, _claim, named, canonical):
         cached.cache_clear()
 
 

@@ -6,7 +6,7 @@ import asyncio
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -19,9 +19,10 @@ from keepsake.facts.candidate import (
     read_candidate,
 )
 from keepsake.facts.ground import Ground, Refusal, Terms, junk
+from keepsake.facts.topics import worthy
 from keepsake.facts.window import Count
 from keepsake.llm.client import ChatModel
-from keepsake.models import FactDraft, Message
+from keepsake.models import FactDraft, Message, TopicNote
 
 FORM_NAME = "facts"
 # A window has a dozen messages; an answer with more facts than this is a model gone astray.
@@ -97,7 +98,7 @@ def ground_facts(
         if isinstance(verdict, str):
             refused[verdict] += 1
             continue
-        candidate, sources = verdict
+        candidate, sources = _named_fairly(verdict[0], terms), verdict[1]
         if candidate.content.casefold() in drafts:
             refused["repeated"] += 1
         else:
@@ -120,6 +121,15 @@ def by_hand(text: str) -> FactDraft:
         quote=line[:QUOTE_CHARACTERS],
         origin="by_hand",
     )
+
+
+def _named_fairly(candidate: Candidate, terms: Terms) -> Candidate:
+    """The candidate with what it says of its topic, as far as the fact bears that."""
+    if candidate.topic is None:
+        return candidate
+    texts = [text for text in (candidate.content, candidate.quote, candidate.object) if text]
+    note = worthy(TopicNote(candidate.topic, candidate.topic_title, candidate.topic_hook), texts, terms)
+    return replace(candidate, topic_title=note.title, topic_hook=note.hook)
 
 
 def _verdict(ground: Ground, candidate: Candidate) -> tuple[Candidate, tuple[int, ...]] | Refusal:

@@ -13,27 +13,29 @@ from typing import Literal, Protocol
 import numpy as np
 
 from keepsake.errors import ContextTooLong, EmbeddingError, ModelAnswerInvalid
-from keepsake.facts import profile, scoring
+from keepsake.facts import profile, scoring, topics
 from keepsake.facts.asking import conversation_tokens
 from keepsake.facts.extract import Extraction, by_hand
 from keepsake.facts.graph import People
 from keepsake.facts.meant import meant
+from keepsake.facts.profile import Profile
 from keepsake.facts.reconcile import gate_of
 from keepsake.facts.scoring import Mnemosyne, TriTier
 from keepsake.facts.sensitive import holds_secret
 from keepsake.facts.settle import Proposal, expire, settle
 from keepsake.facts.signals import taken_back
 from keepsake.facts.window import fit_window
-from keepsake.index.terms import analyse
+from keepsake.index.terms import analyse, content_words
 from keepsake.index.vector_storage import VectorMemoryStorage
 from keepsake.jobs import Done
-from keepsake.models import Fact, FactDraft, ItemKind, Job, Message
+from keepsake.models import Fact, FactDraft, ItemKind, Job, Message, TopicNote
 from keepsake.prompt import tokens
 from keepsake.prompt.learned import LearnedModels
 from keepsake.recall.by_meaning import PATIENCE_SECONDS
 from keepsake.recall.ranking import CosineScale
 from keepsake.settings import Settings
 from keepsake.store import facts as fact_rows
+from keepsake.store import topics as topic_rows
 from keepsake.store import users
 from keepsake.store.storage import SQLiteMemoryStorage
 
@@ -79,21 +81,29 @@ class FactKeeper:
         self._vectors = vectors
         self._scale = scale
         self._models = models
-        self._gate = gate_of(vectors.embedder.name if vectors else None)
+        self.gate = gate_of(vectors.embedder.name if vectors else None)
         self._weighting = weighting_of(settings)
         self._looks: dict[int, tuple[int, int]] = {}  # by user: a cursor, and how often what follows failed
         self.people = People()
 
-    async def profile(self, user_id: int, query: str, now: datetime) -> list[tuple[Fact, float]]:
-        """The facts for the profile of a question with their scores, best first."""
-        known = profile.holding(await self._storage.facts(user_id), now)
+    async def profile(self, user_id: int, query: str, now: datetime) -> Profile:
+        """What is known for a question: the facts that matter most, and those of the topics that it is about."""
+        held, notes = await self._storage.database.read(_facts_and_topics, user_id)
+        known = profile.holding(held, now)
         limit = self._settings.facts_in_prompt
         asked = await self._storage.database.read(self.people.widen, user_id, query)
         # Where all of them fit their order is all there is to find out, which is not worth an embedding.
         near = {} if len(known) <= limit else await self._near(user_id, asked.wider.of(query), known)
         similarity = near or scoring.by_words(known, analyse, query)
-        similarity = scoring.linked(similarity, [one for one in known if asked.links(one, analyse)])
-        return profile.select(known, scoring.scores(self._weighting, known, similarity, now), limit)
+        linked = scoring.linked(similarity, [one for one in known if asked.links(one, analyse)])
+        scores = scoring.scores(self._weighting, known, linked, now)
+        chosen = profile.select(known, scores, limit)
+        found = topics.topics_of(known, notes, content_words)
+        about = topics.matching(
+            found, known, query, near, content_words, most=self._settings.topics_per_question
+        )
+        more = profile.of_topics(about, known, scores, chosen, self._settings.topic_facts)
+        return Profile([*chosen, *more], topics.shown(found, about, self._settings.topics_in_prompt))
 
     async def meant(self, user_id: int, what: str) -> list[Fact]:
         """The active facts that somebody means by a few words, best first."""
@@ -124,7 +134,7 @@ class FactKeeper:
     def _keep_by_hand(self, connection: sqlite3.Connection, user_id: int, proposal: Proposal) -> Fact:
         now = self._storage.now_micros()
         users.ensure(connection, user_id, now)
-        stored = settle(connection, user_id, [proposal], now=now, made_by="hand", gate=self._gate)
+        stored = settle(connection, user_id, [proposal], now=now, made_by="hand", gate=self.gate)
         self._storage.queue_facts(connection, user_id, stored)
         return fact_rows.by_ids(connection, user_id, stored)[0]
 
@@ -150,11 +160,11 @@ class FactKeeper:
         self._looks.pop(user_id, None)
         if extraction.refused:
             log.debug("extraction: %d facts, refused: %s", len(extraction.drafts), dict(extraction.refused))
-        proposals = await self._proposals(user_id, extraction.drafts, window)
+        proposals = await self.proposals(user_id, extraction.drafts, window)
 
         def commit(connection: sqlite3.Connection) -> None:
             now = self._storage.now_micros()
-            stored = settle(connection, user_id, proposals, now=now, made_by="extraction", gate=self._gate)
+            stored = settle(connection, user_id, proposals, now=now, made_by="extraction", gate=self.gate)
             self._storage.queue_facts(connection, user_id, stored)
             self._storage.end_extraction(connection, user_id, window[-1].id)
 
@@ -189,7 +199,7 @@ class FactKeeper:
         """Ends what is past its date: a transaction."""
         expire(connection, self._storage.now_micros())
 
-    async def _proposals(
+    async def proposals(
         self, user_id: int, drafts: Sequence[FactDraft], window: Sequence[Message]
     ) -> list[Proposal]:
         """The drafts with what is found out before they are settled: cosines with known facts, what is taken back."""
@@ -235,3 +245,9 @@ def weighting_of(settings: Settings) -> Mnemosyne | TriTier:
 
 def _keys(known: Sequence[Fact]) -> list[tuple[ItemKind, int]]:
     return [("fact", fact.id) for fact in known]
+
+
+def _facts_and_topics(
+    connection: sqlite3.Connection, user_id: int
+) -> tuple[list[Fact], dict[str, TopicNote]]:
+    return fact_rows.of_user(connection, user_id), topic_rows.of_user(connection, user_id)

@@ -80,7 +80,7 @@ def reconcile(draft: FactDraft, known: Known) -> Decision:
     endings |= {fact.id: (fact, "corrected") for fact in corrected}
     return Decision(
         "agrees" if same else "new",
-        _inheriting(draft, same),
+        inheriting(draft, same),
         tuple(same),
         tuple(endings.values()),
         returns=not same and _held_before(new, known),
@@ -194,7 +194,8 @@ def _ending(fact: Fact, relation: Relation, known: Known) -> Ending:
     return "corrected" if taken_back else "superseded"
 
 
-def _inheriting(draft: FactDraft, same: Sequence[Fact]) -> FactDraft:
+def inheriting(draft: FactDraft, same: Sequence[Fact]) -> FactDraft:
+    """The draft with what it takes over from facts that say the same."""
     if not same:
         return draft
     named = next((fact.category for fact in same if fact.category != "other"), draft.category)

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 
 from keepsake.clock import from_micros, to_micros
 from keepsake.facts.normalise import normalise
-from keepsake.facts.reconcile import Decision, Known, reconcile
+from keepsake.facts.reconcile import Decision, Known, inheriting, reconcile
 from keepsake.forgetting.seal import Seal
-from keepsake.models import Fact, FactChange, FactDraft, FactWhat, MadeBy
-from keepsake.store import facts, history
+from keepsake.models import Fact, FactChange, FactDraft, FactWhat, MadeBy, TopicNote
+from keepsake.store import facts, history, topics
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +89,40 @@ def end(connection: sqlite3.Connection, fact: Fact, *, now: int) -> None:
     note(fact.id, "expired", before=fact.content)
 
 
+def merge(
+    connection: sqlite3.Connection,
+    user_id: int,
+    same: Sequence[Fact],
+    content: str,
+    *,
+    now: int,
+    made_by: MadeBy,
+) -> int:
+    """Puts one fact in the place of several that say the same, and returns its id. The last one's fields are taken."""
+    draft = FactDraft(
+        **{one.name: getattr(same[-1], one.name) for one in fields(FactDraft) if hasattr(same[-1], one.name)}
+    )
+    decision = Decision("agrees", inheriting(replace(draft, content=content), same), tuple(same))
+    merged = _carry_out(connection, user_id, decision, now, made_by)
+    assert merged is not None
+    return merged
+
+
+def supersede(connection: sqlite3.Connection, old: Fact, by: Fact, *, now: int, made_by: MadeBy) -> None:
+    """Ends a fact that another one contradicts, from when that holds."""
+    at = to_micros(by.valid_from or by.created_at)
+    facts.close(connection, old.user_id, old.id, "superseded", now, at)
+    note = partial(_note, connection, old.user_id, made_by=made_by, now=now, at=at)
+    note(old.id, "superseded", other=by.id, before=old.content, after=by.content)
+
+
+def forget(connection: sqlite3.Connection, fact: Fact, *, now: int, made_by: MadeBy) -> None:
+    """Takes a fact out of use and keeps its row: nothing is removed by a model's word."""
+    facts.close(connection, fact.user_id, fact.id, "forgotten", now, now)
+    note = partial(_note, connection, fact.user_id, made_by=made_by, now=now, at=now)
+    note(fact.id, "forgotten", before=fact.content)
+
+
 def _carry_out(
     connection: sqlite3.Connection,
     user_id: int,
@@ -118,6 +152,9 @@ def _carry_out(
         hits=sum(one.hits for one in merged),
         last_hit_at=max((to_micros(one.last_hit_at) for one in merged if one.last_hit_at), default=None),
     )
+    if draft.topic is not None:
+        named = TopicNote(draft.topic, draft.topic_title, draft.topic_hook)
+        topics.note(connection, user_id, named, made_by=made_by, now=now)
     what: FactWhat = "agreed" if merged else "returned" if decision.returns else "learned"
     note(fact_id, what, other=merged[0].id if merged else None, after=draft.content)
     for one in merged:

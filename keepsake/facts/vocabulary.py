@@ -7,7 +7,7 @@ import tomllib
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -68,6 +68,7 @@ def predicates() -> Mapping[str, Predicate]:
     return {name: _predicate(name, entry) for name, entry in _read("predicates.toml").items()}
 
 
+@lru_cache(5_000)
 def canonical(name: str) -> tuple[str, bool]:
     """The canonical name of a predicate, and whether it is denied; an unknown one as a folded name of its own."""
     folded = fold_name(name)

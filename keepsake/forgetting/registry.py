@@ -86,6 +86,10 @@ TABLES: tuple[TableEntry, ...] = (
         0,
     ),
     TableEntry("tombstones", "that something was forgotten, and when", _OF_USER, 1),
+    TableEntry("topics", "what a person's facts are about", _OF_USER, 0, texts=("slug", "title", "hook")),
+    TableEntry(
+        "dreams", "when facts were last consolidated, and what that changed", _OF_USER, 0, texts=("report",)
+    ),
     TableEntry("speakers", "who has spoken in a memory", _OF_USER, 0, texts=("name",)),
     TableEntry("privacy", "who has asked that nothing is kept: times, no contents", _OF_USER, 0),
     TableEntry("message_keys", "what others call a message", _OF_USER, 0),

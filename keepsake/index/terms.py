@@ -25,6 +25,7 @@ from keepsake.index.stopwords import (
 MAX_TERM = 64  # characters; a longer word is no word
 MAX_TERMS = 200_000  # of one text; 100,000 Chinese characters have so many
 CACHED_WORDS = 20_000  # about 5 MB
+CACHED_TEXTS = 5_000  # facts and names of topics; about as much
 
 _HAN = r"\u3005\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 # A run of Han and kana, or a word with what may stand inside a word: snake_case, 3.11, dotted.names, e-mail,
@@ -76,9 +77,16 @@ def says_something(text: str) -> bool:
     return bool(_split(text)[0])
 
 
+@lru_cache(CACHED_TEXTS)
+def content_words(text: str) -> frozenset[str]:
+    """The different terms of a short text; none where it has nothing but stop words."""
+    return frozenset(_split(text)[0])
+
+
 def forget_cached() -> None:
     """Drops the words that RAM holds: they may be those of somebody who is erased."""
     _word.cache_clear()
+    content_words.cache_clear()
 
 
 def _split(text: str) -> tuple[list[str], list[str]]:

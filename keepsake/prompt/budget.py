@@ -112,9 +112,11 @@ class _Lines:
         return self._placed[section]
 
     def memory(self) -> list[_Placed]:
-        """Best first: the first fact and the first recalled message lead."""
+        """Best first: the first fact and the first recalled message lead, then what is vital and what there is."""
         facts, topics, rag = (self._placed[name] for name in ("facts", "topics", "rag"))
-        return facts[:1] + rag[:1] + facts[1:] + topics + rag[1:]
+        vital = [item for item, fact in zip(facts[1:], self.parts.facts[1:], strict=True) if fact.vital]
+        others = [item for item in facts[1:] if item not in vital]
+        return facts[:1] + rag[:1] + vital + topics + others + rag[1:]
 
     def history(self) -> list[_Placed]:
         """Newest first: messages in full, summaries, condensed messages."""

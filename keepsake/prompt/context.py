@@ -7,8 +7,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
-from typing import Any, Protocol
+from typing import Protocol, TypeVar
 
+from keepsake.facts.profile import Profile
 from keepsake.facts.sensitive import mask
 from keepsake.locales import translate
 from keepsake.models import Fact, ItemKind, Message
@@ -22,7 +23,8 @@ from keepsake.store.storage import SQLiteMemoryStorage
 
 _HISTORY = 4  # turns before a question that help to understand it
 
-Profile = Callable[[int, str, datetime], Awaitable[list[tuple[Fact, float]]]]
+_Known = TypeVar("_Known")
+ProfileOf = Callable[[int, str, datetime], Awaitable[Profile]]
 
 
 class Search(Protocol):
@@ -57,7 +59,7 @@ class Contexts:
         storage: SQLiteMemoryStorage,
         models: LearnedModels,
         *,
-        profile: Profile,
+        profile: ProfileOf,
         search: Search,
     ) -> None:
         self._settings = settings
@@ -104,25 +106,28 @@ class Contexts:
         everything_stands_there = len(recent) < size and len(question.without) == len(recent)
         # The search waits for its embedding; all else is read meanwhile.
         limit = settings.rag_size if remembered and not everything_stands_there else 0
-        found, facts, known_summaries, language, budget = await asyncio.gather(
+        found, known, known_summaries, language, budget = await asyncio.gather(
             self._search(question, limit, above_floor=True),
-            self._profile(user_id, query, now) if remembered else _nothing(),
-            self._summaries(user_id, recent, before) if remembered else _nothing(),
+            self._profile(user_id, query, now) if remembered else _nothing(Profile()),
+            self._summaries(user_id, recent, before) if remembered else _nothing([]),
             self._storage.language(user_id),
             self._models.budget(model),
         )
         recalled = {message.id for message, _ in found}
+        say = partial(translate, language or settings.default_language)
         everything = BlockParts(
-            facts=[fact for fact, _ in facts],
+            facts=[fact for fact, _ in known.facts],
+            topics=[(topic.title or say(topic.title_key), topic.hook) for topic in known.topics],
             summaries=known_summaries,
             stm=stm,
             ltm=[message for message in ltm if message.id not in recalled],
             rag=[(replace(message, content=mask(message.content)), score) for message, score in found],
         )
-        say = partial(translate, language or settings.default_language)
         # On a thread: messages may be megabytes.
         made = await asyncio.to_thread(assemble, everything, query, budget, say)
-        return Recalled(made.block, _memories(made, facts), tuple(found), made.message, made.sections, budget)
+        return Recalled(
+            made.block, _memories(made, known.facts), tuple(found), made.message, made.sections, budget
+        )
 
     async def _summaries(
         self, user_id: int, recent: Sequence[Message], before: int | None
@@ -135,8 +140,8 @@ class Contexts:
         return [(one.said_at, one.content) for one in newest if one.first_id < shown_from]
 
 
-async def _nothing() -> list[Any]:
-    return []
+async def _nothing(known: _Known) -> _Known:
+    return known
 
 
 def _memories(

@@ -42,10 +42,15 @@ def of_others(
     ]
 
 
-def of_user(connection: sqlite3.Connection, user_id: int) -> list[FactChange]:
-    """All changes of the user's facts, oldest first."""
+def newest(connection: sqlite3.Connection) -> int:
+    """The number of the last change that was noted of anybody's facts."""
+    return int(connection.execute("SELECT coalesce(max(id), 0) FROM fact_history").fetchone()[0])
+
+
+def of_user(connection: sqlite3.Connection, user_id: int, after: int = 0) -> list[FactChange]:
+    """All changes of the user's facts, oldest first; with `after`, those that were noted after that one."""
     rows = connection.execute(
-        f"SELECT {_COLUMNS}, id FROM fact_history WHERE user_id = ? ORDER BY id", (user_id,)
+        f"SELECT {_COLUMNS}, id FROM fact_history WHERE user_id = ? AND id > ? ORDER BY id", (user_id, after)
     )
     return [
         FactChange(*row[:6], *(time_of(micros, "fact_history", row[8]) for micros in row[6:8]))

@@ -18,6 +18,8 @@ from keepsake.models import Job
 EMBED, CHROMA, UNINDEX = "embed", "chroma", "unindex"
 EXTRACT, IDLE, EXPIRE, SUMMARISE = "extract", "idle", "expire", "summarise"
 REREAD = "reread"
+# The hourly look whose facts want to be consolidated, that by itself, and on somebody's word.
+DREAM_CHECK, DREAM, CONSOLIDATE = "dream_check", "dream", "consolidate"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,7 @@ def enqueue(
 
 
 def put_off(
-    connection: sqlite3.Connection, kind: str, key: str, now: int, *, user_id: int, run_after: int
+    connection: sqlite3.Connection, kind: str, key: str, now: int, *, user_id: int | None, run_after: int
 ) -> None:
     """Adds a job for later; where the same work is waiting already, it waits until then, too."""
     connection.execute(

@@ -45,6 +45,8 @@ def test_reads_the_contract_s_example() -> None:
         "lives_in",
         "Angarsk",
         "home",
+        "Home",
+        "Angarsk",
         0.8,
         0.95,
     )
@@ -88,7 +90,8 @@ def test_an_item_without_content_is_none(item: object) -> None:
         ("valid_until", "9999-12-31", None),
         ("valid_until", 20260512, None),
         ("topic", "food", "food"),
-        ("topic", {"title": "Food"}, None),
+        ("topic", {"title": "Food"}, "food"),
+        ("topic", {"hook": "no shrimp"}, None),
         ("subject", {"name": "user"}, None),
         ("quote", "", None),
     ],

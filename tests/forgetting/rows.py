@@ -10,8 +10,20 @@ from uuid import uuid4
 import numpy as np
 
 from keepsake.clock import to_micros
-from keepsake.models import AnswerEvent, FactDraft, Spent
-from keepsake.store import embeddings, events, facts, inbox, jobs, messages, outbox, tombstones, usage, users
+from keepsake.models import AnswerEvent, FactDraft, Spent, TopicNote
+from keepsake.store import (
+    embeddings,
+    events,
+    facts,
+    inbox,
+    jobs,
+    messages,
+    outbox,
+    tombstones,
+    topics,
+    usage,
+    users,
+)
 from keepsake.store.inbox import Arrived
 from keepsake.store.outbox import Address
 
@@ -50,4 +62,7 @@ def fill(connection: sqlite3.Connection, user_id: int, texts: Sequence[str]) -> 
         (user_id, message.id, message.id, now, f"They spoke of {texts[-1]}"),
     )
     tombstones.add(connection, user_id, {"claim": [bytes(range(16))]}, [message.id], now)
+    named = TopicNote("what-was-said", f"Said: {texts[0]}", f"They said {texts[-1]}")
+    topics.note(connection, user_id, named, made_by="dream", now=now)
+    connection.execute("INSERT OR IGNORE INTO dreams (user_id, report) VALUES (?, ?)", (user_id, "{}"))
     connection.execute("UPDATE sessions SET summary = ? WHERE user_id = ?", (f"Spoke of {texts[0]}", user_id))

@@ -14,6 +14,7 @@ HASHES = {
     "answer.v2": "66d025b38c9bc432",
     "extraction.v1": "6d2202f5958018c3",
     "extraction-brief.v1": "2f33d9de9ca00947",
+    "consolidation.v1": "2dc4ff8d411ca565",
     "summary.v1": "ad9acd3495301aff",
 }
 

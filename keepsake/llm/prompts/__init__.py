@@ -19,6 +19,7 @@ PROMPT_DIR = Path(__file__).parent
 ANSWER_PROMPT = "answer.v2"
 EXTRACTION_PROMPT = "extraction.v1"
 BRIEF_EXTRACTION_PROMPT = "extraction-brief.v1"  # where CONTEXT_TOKENS leave little room
+CONSOLIDATION_PROMPT = "consolidation.v1"
 SUMMARY_PROMPT = "summary.v1"
 
 _SECTION = re.compile(r"^## (system|user|assistant)$\n", re.MULTILINE)
