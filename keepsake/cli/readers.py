@@ -138,7 +138,7 @@ async def verify_receipt(settings: Settings, path: Path) -> int:
         receipt = json.loads(await asyncio.to_thread(path.read_bytes))
     except OSError as error:
         raise SettingError(f"{path} cannot be read ({error.strerror})") from error
-    except ValueError:  # no UTF-8, no JSON
+    except (ValueError, RecursionError):  # no UTF-8, no JSON, or one bracket in the other without end
         receipt = None
     fault = await asyncio.to_thread(Ledger(settings.data_dir).fault_of, receipt)
     if fault is not None:

@@ -26,6 +26,12 @@ KEY_IS_OPEN = f"{KEY_NAME} can be read by others"
 _KEY_BYTES = 32
 _FIRST_PREV = "0" * 64
 _ERASE, _HOLD, _RELEASE = "erase", "hold", "release"
+# What the lines of each event have besides what all have.
+_NEEDED: dict[str, dict[str, type]] = {
+    _ERASE: {"erasure": str, "counts": dict, "left": int, "left_in": dict},
+    _HOLD: {"reason": str},
+    _RELEASE: {"reason": str},
+}
 
 NOT_COVERED = (
     "Telegram's own copy of the chat",
@@ -276,7 +282,8 @@ class Ledger:
 
 
 def _canonical(line: dict[str, object]) -> bytes:
-    return json.dumps(line, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode("utf-8")
+    text = json.dumps(line, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return text.encode("utf-8", "surrogatepass")  # what somebody else wrote in may hold half a character
 
 
 def _sha256(line: dict[str, object]) -> str:
@@ -284,15 +291,31 @@ def _sha256(line: dict[str, object]) -> str:
 
 
 def _parsed(raw: bytes) -> dict[str, object] | None:
+    """A line with all that its event needs; None for what this program cannot have written."""
     try:
         line = json.loads(raw)
-    except ValueError:
+        known = isinstance(line, dict) and _is_whole(line)
+    except (ValueError, RecursionError):
         return None
-    return line if isinstance(line, dict) else None
+    return line if known else None
+
+
+def _is_whole(line: dict[str, object]) -> bool:
+    event = _event(line)
+    if not isinstance(event, str) or event not in _NEEDED:
+        return False
+    needed = {"seq": int, "at": str, "subject": str, "sha256": str, **_NEEDED[event]}
+    if not all(type(line.get(name)) is kind for name, kind in needed.items()):
+        return False
+    return _at(line).tzinfo is not None and isinstance(line.get("not_covered", []), list)
+
+
+def _event(line: dict[str, object]) -> object:
+    return line.get("event", _ERASE)  # the first lines that were written did not say it
 
 
 def _is_erasure(line: dict[str, object]) -> bool:
-    return line.get("event", _ERASE) == _ERASE  # the first lines that were written did not say it
+    return _event(line) == _ERASE
 
 
 def _seq(line: dict[str, object]) -> int:
