@@ -40,7 +40,7 @@ def test_what_is_remembered_by_hand_is_kept_with_the_model_down(monkeypatch: pyt
     talk = bot("chat", stdin="/remember I am allergic to shrimp\n/remember PIN: 4821\n/facts\n")
     assert "I will remember: I am allergic to shrimp" in talk.out
     assert "do not keep those" in talk.out
-    assert "• I am allergic to shrimp (confidence 0.99" in talk.out
+    assert "1. I am allergic to shrimp (confidence 0.99" in talk.out
     (fact,) = json.loads(bot("facts", "1", "--json").out)
     assert (fact["vital"], fact["origin"], fact["predicate"], fact["object"]) == (
         True,

@@ -29,8 +29,10 @@ async def kept(settings: Settings) -> Settings:
 
 
 def all_jobs(connection: sqlite3.Connection) -> list[tuple[object, ...]]:
-    """But for what waits for a quiet user."""
-    return connection.execute("SELECT kind, user_id, state FROM jobs WHERE kind <> 'idle'").fetchall()
+    """But for what waits for a quiet user, and for its hour."""
+    return connection.execute(
+        "SELECT kind, user_id, state FROM jobs WHERE kind NOT IN ('idle', 'dream_check')"
+    ).fetchall()
 
 
 async def test_with_nobody_there_this_process_does_it(kept: Settings) -> None:

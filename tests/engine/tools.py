@@ -32,6 +32,18 @@ class Counting:
         return None
 
     def _vector(self, text: str) -> NDArray[np.float32]:
-        digest = blake2b(f"{self.name} {text}".encode(), digest_size=self.dimension).digest()
-        raw = np.frombuffer(digest, dtype=np.uint8).astype(np.float32) - 127.5
+        raw = self._raw(blake2b(f"{self.name} {text}".encode(), digest_size=16).digest())
         return np.asarray(raw / np.linalg.norm(raw), dtype=np.float32)
+
+    def _raw(self, digest: bytes) -> NDArray[np.float32]:
+        return np.frombuffer(digest, dtype=np.uint8).astype(np.float32) - 127.5
+
+
+class Wide(Counting):
+    """Vectors of a real size."""
+
+    dimension = 384
+
+    def _raw(self, digest: bytes) -> NDArray[np.float32]:
+        seed = int.from_bytes(digest, "little")
+        return np.random.default_rng(seed).standard_normal(self.dimension).astype(np.float32)

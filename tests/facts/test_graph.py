@@ -209,6 +209,8 @@ async def test_the_profile_prefers_facts_about_whom_the_question_names(
         data_dir=data_dir,
         fact_extraction_every=1,
         facts_in_prompt=2,
+        topics_in_prompt=0,
+        topics_per_question=0,
     )
     others = [
         {"content": f"Tom likes {thing}", "quote": "likes"} for thing in ("opera", "hiking", "trains", "tea")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keepsake.cli.readers import verify_receipt
@@ -109,7 +109,7 @@ def try_restore(folder: Path, file: Path, content: bytes) -> None:
 @pytest.mark.parametrize(
     "count", [QUICK, pytest.param(LONG, marks=[pytest.mark.soak, pytest.mark.timeout(3000)])]
 )
-def test_a_damaged_backup_is_refused_or_whole(count: Any, tmp_path: Path) -> None:
+def test_a_damaged_backup_is_refused_or_whole(count: settings, tmp_path: Path) -> None:
     folder, whole = a_backup(tmp_path)
 
     @count
@@ -154,7 +154,7 @@ def use_ledger(ledger: Ledger, content: bytes) -> None:
 @pytest.mark.parametrize(
     "count", [QUICK, pytest.param(LONG, marks=[pytest.mark.soak, pytest.mark.timeout(3000)])]
 )
-def test_a_ledger_of_any_content_is_read(count: Any, data_dir: Path) -> None:
+def test_a_ledger_of_any_content_is_read(count: settings, data_dir: Path) -> None:
     data_dir.mkdir()
     ledger, whole, _ = a_ledger(data_dir)
     rows = [json.loads(line) for line in whole.splitlines()]
@@ -173,7 +173,7 @@ def test_a_ledger_of_any_content_is_read(count: Any, data_dir: Path) -> None:
 @pytest.mark.parametrize(
     "count", [QUICK, pytest.param(LONG, marks=[pytest.mark.soak, pytest.mark.timeout(3000)])]
 )
-def test_a_receipt_of_any_content_is_judged(count: Any, data_dir: Path) -> None:
+def test_a_receipt_of_any_content_is_judged(count: settings, data_dir: Path) -> None:
     data_dir.mkdir()
     ledger, _, receipt = a_ledger(data_dir)
     assert ledger.fault_of(receipt) is None
