@@ -156,13 +156,17 @@ class _Run:
             if len(self.topics) >= _MOST_TOPICS:
                 self.refused["too_many"] += 1
                 continue
+            found = facts.by_ids(self._connection, self._user_id, ids)
             held = [
                 fact
-                for fact in facts.by_ids(self._connection, self._user_id, ids)
+                for fact in found
                 if fact.status == "active" and (fact.id in self._known or fact.id in stored)
             ]
             self.refused["ids"] += len(set(ids)) - len(held)
-            if held:
+            # One that was forgotten meanwhile may have lent the topic its name.
+            if (set(ids) & self._known.keys()) - {fact.id for fact in found}:
+                self.refused["topic"] += 1
+            elif held:
                 self._name_topic(note, held)
 
     def _name_topic(self, note: TopicNote, held: Sequence[Fact]) -> None:

@@ -12,7 +12,18 @@ from keepsake.facts.claims import claim
 from keepsake.facts.reconcile import relate
 from keepsake.forgetting.seal import Seal, words_of
 from keepsake.models import Fact, FactChange, FactDraft, Message
-from keepsake.store import embeddings, facts, history, jobs, keywords, messages, summaries, taking, tombstones
+from keepsake.store import (
+    embeddings,
+    facts,
+    history,
+    jobs,
+    keywords,
+    messages,
+    summaries,
+    taking,
+    tombstones,
+    topics,
+)
 from keepsake.store.taking import Taken
 
 
@@ -65,6 +76,8 @@ def remove(
         one for one in known if one.id not in chosen and one.message_ids and gone.issuperset(one.message_ids)
     ]
     take_facts(connection, user_id, [*forgotten, *orphaned], removed, forgotten=forgotten, now=now)
+    for slug in {fact.topic for fact in forgotten if fact.topic is not None}:
+        topics.dissolve(connection, user_id, slug)  # its name may be in the words of the fact
     _drop_quotes(connection, known, said, removed)
     for message in said:
         _take_message(connection, message, removed, now)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from keepsake.clock import to_micros
 from keepsake.jobs import JobRunner
 from keepsake.manager import MemoryManager
 from keepsake.models import Fact, FactDraft
-from keepsake.store import dreams, facts, jobs, users
+from keepsake.store import dreams, facts, jobs, topics, users
 from keepsake.store.jobs import CONSOLIDATE
 from tests.facts.test_life import LIVES, Hands, contents, hands, opened, server
 from tests.model_server import ModelServer
@@ -270,6 +271,42 @@ async def test_a_fact_that_changed_meanwhile_is_not_touched(
     report = await consolidated(memory)
     assert (report["merged"], report["refused"]) == ([], {"changed": 1})
     assert [fact.status for fact in (await by_id(memory)).values()] == ["superseded", "active"]
+
+
+async def test_what_was_forgotten_while_the_model_was_asked_stays_forgotten(
+    memory: MemoryManager, server: ModelServer
+) -> None:
+    one = await said(memory, "I like opera and tea")
+    opera = await known(memory, "Likes opera", one, object="opera", **LIKES)
+    tea = await known(memory, "Likes tea", one, object="tea", **LIKES)
+    engine, loop = await memory.engine(), asyncio.get_running_loop()
+
+    def meanwhile(_body: Any) -> dict[str, Any]:
+        forgetting = engine.removal.forget(USER, [opera])
+        asyncio.run_coroutine_threadsafe(forgetting, loop).result(timeout=30)
+        again = {**LIKES, "content": "Likes opera", "object": "opera", "quote": "I like opera"}
+        named = {"slug": "opera", "title": "Opera and tea", "hook": "tea", "fact_ids": [opera, tea]}
+        return {"new": [{**again, "message_ids": [one]}], "topics": [named]}
+
+    server.dream = meanwhile
+    report = await consolidated(memory)
+    assert (report["new"], report["topics"]) == ([], [])
+    assert contents(await memory.get_facts(USER, all_statuses=True)) == ["Likes tea"]
+
+
+async def test_forgetting_a_fact_forgets_what_its_topic_was_called(
+    memory: MemoryManager, server: ModelServer
+) -> None:
+    one = await said(memory, "I like opera and tea")
+    ids = [await known(memory, f"Likes {what}", one, object=what, **LIKES) for what in ("opera", "tea")]
+    named = {"slug": "opera", "title": "Opera nights", "hook": "opera, tea", "fact_ids": ids}
+    dream(server, topics=[named])
+    await consolidated(memory)
+    engine = await memory.engine()
+    await engine.storage.database.write(facts.close, USER, ids[0], "superseded", to_micros(memory._clock()))
+    await engine.removal.forget(USER, ids[:1])
+    assert await engine.storage.database.read(topics.of_user, USER) == {}
+    assert "- tastes — tea\n" in await memory.get_context(USER, "hello")
 
 
 @pytest.mark.parametrize(
