@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sqlite3
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import timedelta
@@ -23,6 +24,7 @@ from keepsake.facts.keeper import FactKeeper, Refusal
 from keepsake.facts.signals import is_urgent
 from keepsake.forgetting.ledger import Ledger
 from keepsake.forgetting.removal import SCRUB, Removal
+from keepsake.forgetting.removing import outdated
 from keepsake.forgetting.service import Forgetting, Pause
 from keepsake.index import terms
 from keepsake.index.embedder import Embedder
@@ -43,7 +45,7 @@ from keepsake.recall.question import Question
 from keepsake.recall.rerank import Reranker, Reranking
 from keepsake.recall.search import Recall
 from keepsake.settings import Settings
-from keepsake.store import embeddings, usage
+from keepsake.store import embeddings, facts, usage
 from keepsake.store.database import Database
 from keepsake.store.messages import NewMessage
 from keepsake.store.storage import Also, SQLiteMemoryStorage
@@ -231,11 +233,17 @@ class Engine:
 
     async def edit(self, user_id: int, key: str, text: str) -> Message | None:
         """Gives a message another text. Returns it, None where no message has this key."""
-        message = await self.storage.edit_message(user_id, key, text)
+        message = await self.storage.edit_message(user_id, key, text, self._edited)
         if message is not None and self._vectors is not None:
             self._vectors.drop_one(user_id, "message", message.id)
         self._wake()
         return message
+
+    def _edited(self, connection: sqlite3.Connection, message: Message) -> None:
+        """What was known from the old text goes, and the new one is read: a step of the transaction of the edit."""
+        outdated(connection, message, self.storage.now_micros())
+        if message.role == "user" and message.id <= facts.cursor(connection, message.user_id):
+            self._facts.plan_reread(connection, message.user_id, message.id)
 
     async def record_answer(self, event: AnswerEvent) -> None:
         """Keeps what an answer cost, and learns from it how its model counts."""

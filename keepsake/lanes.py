@@ -33,6 +33,7 @@ from keepsake.store.jobs import (
     EXPIRE,
     EXTRACT,
     IDLE,
+    REREAD,
     SUMMARISE,
     UNINDEX,
 )
@@ -40,7 +41,7 @@ from keepsake.store.storage import SQLiteMemoryStorage
 from keepsake.verify import fix
 
 REINDEX, FIX = "reindex", "fix"
-ASKS_A_MODEL = (EXTRACT, SUMMARISE, DREAM)  # jobs that wait for a model, and catch up when it is back
+ASKS_A_MODEL = (EXTRACT, REREAD, SUMMARISE, DREAM)  # jobs that wait for a model, and catch up when it is back
 _EXTRACTIONS_AT_ONCE = 2
 
 
@@ -111,6 +112,7 @@ class Workshop:
         if self._parts.extractor is not None:
             extract = partial(self._facts.extract, self._parts.extractor, model)
             lanes[EXTRACT] = Lane(extract, _EXTRACTIONS_AT_ONCE)
+            lanes[REREAD] = Lane(partial(self._facts.reread, self._parts.extractor, model))
         return {
             kind: Lane(partial(self._charged, lane.handler), lane.at_once) for kind, lane in lanes.items()
         }

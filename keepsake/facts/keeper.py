@@ -24,7 +24,7 @@ from keepsake.facts.scoring import Mnemosyne, TriTier
 from keepsake.facts.sensitive import holds_secret
 from keepsake.facts.settle import Proposal, expire, settle
 from keepsake.facts.signals import taken_back
-from keepsake.facts.window import fit_window
+from keepsake.facts.window import CONTEXT_TURNS, fit_window
 from keepsake.index.terms import analyse, content_words
 from keepsake.index.vector_storage import VectorMemoryStorage
 from keepsake.jobs import Done
@@ -35,8 +35,10 @@ from keepsake.recall.by_meaning import PATIENCE_SECONDS
 from keepsake.recall.ranking import CosineScale
 from keepsake.settings import Settings
 from keepsake.store import facts as fact_rows
+from keepsake.store import jobs, users
+from keepsake.store import messages as message_rows
 from keepsake.store import topics as topic_rows
-from keepsake.store import users
+from keepsake.store.jobs import REREAD
 from keepsake.store.storage import SQLiteMemoryStorage
 
 log = logging.getLogger(__name__)
@@ -142,33 +144,81 @@ class FactKeeper:
         """The job that draws facts from the next unread messages; `extractor` asks `asked`. Raises ModelError."""
         assert job.user_id is not None
         user_id = job.user_id
-        size, count = self._settings.extraction_window, tokens.estimate
         cursor = await self._storage.database.read(fact_rows.cursor, user_id)
-        found, _ = await self._storage.extraction_window(user_id, size)
-        most = (await self._models.least(asked.names if asked is not None else ())).tokens
-        room = conversation_tokens(most, count)
-        window = fit_window(found, cursor=cursor, most=size, tokens=room, count=count)
+        found, _ = await self._storage.extraction_window(user_id, self._settings.extraction_window)
+        window, most = await self._fitting(found, cursor, asked)
         if not window:
             return Done()
+        try:
+            proposals = await self._drawn(extractor, user_id, window, most)
+        except ModelAnswerInvalid as error:
+            return self._in_vain(user_id, cursor, window, error)
+        self._looks.pop(user_id, None)
+
+        def commit(connection: sqlite3.Connection) -> None:
+            for message_id in self._settle(connection, user_id, window, proposals):
+                if message_id > cursor:  # it was read as it stood before
+                    self.plan_reread(connection, user_id, message_id)
+            self._storage.end_extraction(connection, user_id, window[-1].id)
+
+        return Done(commit)
+
+    async def reread(self, extractor: Extractor, asked: Named | None, job: Job) -> Done:
+        """The job that draws facts from a message that was read before and has another text now. Raises ModelError."""
+        user_id, message_id = job.user_id, job.payload["message"]
+        assert user_id is not None and isinstance(message_id, int)
+        found = await self._storage.window_of(user_id, message_id, CONTEXT_TURNS)
+        window, most = await self._fitting(found, message_id - 1, asked)
+        if not window:
+            return Done()
+        try:
+            proposals = await self._drawn(extractor, user_id, window, most)
+        except ModelAnswerInvalid as error:
+            log.warning("extraction: %s; an edited message is passed over", error)
+            return Done()
+        return Done(lambda connection: self._settle(connection, user_id, window, proposals))
+
+    def plan_reread(self, connection: sqlite3.Connection, user_id: int, message_id: int) -> None:
+        """Has facts drawn from a message that lies before the cursor: a step of a transaction."""
+        now, key = self._storage.now_micros(), f"{user_id}:{message_id}"
+        jobs.enqueue(connection, REREAD, key, now, user_id=user_id, payload={"message": message_id})
+
+    async def _fitting(
+        self, found: Sequence[Message], cursor: int, asked: Named | None
+    ) -> tuple[list[Message], int]:
+        """Those of the messages after the cursor that fit into a request, and how many tokens that may have."""
+        most = (await self._models.least(asked.names if asked is not None else ())).tokens
+        room, size = conversation_tokens(most, tokens.estimate), self._settings.extraction_window
+        return fit_window(found, cursor=cursor, most=size, tokens=room, count=tokens.estimate), most
+
+    async def _drawn(
+        self, extractor: Extractor, user_id: int, window: Sequence[Message], most: int
+    ) -> list[Proposal]:
+        """What the model finds in the window. Raises ModelError."""
         try:
             extraction = await extractor(window, now=self._storage.now(), context_tokens=most)
         except ContextTooLong as error:
             await self._models.too_long(error, most)
             raise
-        except ModelAnswerInvalid as error:
-            return self._in_vain(user_id, cursor, window, error)
-        self._looks.pop(user_id, None)
         if extraction.refused:
             log.debug("extraction: %d facts, refused: %s", len(extraction.drafts), dict(extraction.refused))
-        proposals = await self.proposals(user_id, extraction.drafts, window)
+        return await self.proposals(user_id, extraction.drafts, window)
 
-        def commit(connection: sqlite3.Connection) -> None:
-            now = self._storage.now_micros()
-            stored = settle(connection, user_id, proposals, now=now, made_by="extraction", gate=self.gate)
-            self._storage.queue_facts(connection, user_id, stored)
-            self._storage.end_extraction(connection, user_id, window[-1].id)
-
-        return Done(commit)
+    def _settle(
+        self,
+        connection: sqlite3.Connection,
+        user_id: int,
+        window: Sequence[Message],
+        proposals: Sequence[Proposal],
+    ) -> set[int]:
+        """Stores what was drawn, but for what comes from messages with another text by now. Returns those."""
+        held = message_rows.by_ids(connection, user_id, [message.id for message in window])
+        changed = {one.id for one in window if one.id in held and held[one.id].content != one.content}
+        still = [one for one in proposals if changed.isdisjoint(one.draft.message_ids)]
+        now = self._storage.now_micros()
+        stored = settle(connection, user_id, still, now=now, made_by="extraction", gate=self.gate)
+        self._storage.queue_facts(connection, user_id, stored)
+        return changed
 
     def _in_vain(
         self, user_id: int, cursor: int, window: Sequence[Message], error: ModelAnswerInvalid

@@ -111,6 +111,28 @@ def take_facts(
     removed.fact_ids += sorted(ids)
 
 
+def outdated(connection: sqlite3.Connection, edited: Message, now: int) -> None:
+    """Takes away what is known only from a message's old text: facts whose words do not stand in the new one.
+
+    Others lose it as their source. All of it may be learned again.
+    """
+    user_id, removed = edited.user_id, Removed(now)
+    text = _plain(edited.content)
+    drawn = [
+        fact
+        for fact in facts.of_user(connection, user_id, all_statuses=True)
+        if edited.id in fact.message_ids and not (fact.quote and _plain(fact.quote) in text)
+    ]
+    going = [fact for fact in drawn if len(fact.message_ids) == 1]
+    take_facts(connection, user_id, going, removed, now=now)
+    _drop_quotes(connection, drawn, [edited], removed)
+    for fact in drawn:
+        values = {"fact": fact.id, "message": edited.id}
+        taking.take_row(
+            connection, "fact_sources", "fact_id = :fact AND message_id = :message", values, removed.taken
+        )
+
+
 def put_back(connection: sqlite3.Connection, user_id: int, removed: Removed, now: int) -> list[int]:
     """Undoes a removal. Returns the ids of facts that hold again: they want their vectors.
 
@@ -195,7 +217,10 @@ def _take_message(connection: sqlite3.Connection, message: Message, removed: Rem
         values = {"user": user_id, "name": message.sender}
         taking.take_row(connection, "speakers", "user_id = :user AND name = :name", values, taken)
     # The newest session may be the open one.
-    condition = "id = :id AND message_count = 0 AND id < (SELECT max(id) FROM sessions WHERE user_id = :user)"
+    condition = (
+        "id = :id AND message_count = 0 AND archived_count = 0"
+        " AND id < (SELECT max(id) FROM sessions WHERE user_id = :user)"
+    )
     taking.take_row(connection, "sessions", condition, {"id": message.session_id, "user": user_id}, taken)
     removed.message_ids.append(message.id)
 

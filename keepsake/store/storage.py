@@ -113,15 +113,17 @@ class SQLiteMemoryStorage:
             return None
         return self._save_message(connection, new, also)
 
-    async def edit_message(self, user_id: int, key: str, text: str) -> Message | None:
+    async def edit_message(
+        self, user_id: int, key: str, text: str, also: Also | None = None
+    ) -> Message | None:
         """Gives the message with this key another text; its vector is made anew. None where there is none here.
 
-        One that is archived gets it in the background.
+        One that is archived gets it in the background. `also` is run in the same transaction where the text is another.
         """
-        return await self.database.write(self._edit_message, user_id, key, text)
+        return await self.database.write(self._edit_message, user_id, key, text, also)
 
     def _edit_message(
-        self, connection: sqlite3.Connection, user_id: int, key: str, text: str
+        self, connection: sqlite3.Connection, user_id: int, key: str, text: str, also: Also | None
     ) -> Message | None:
         old = messages.by_key(connection, user_id, key)
         if old is None and (gone := archive.by_key(connection, user_id, key)) is not None:
@@ -133,7 +135,10 @@ class SQLiteMemoryStorage:
         if self._with_vectors:
             embeddings.queue(connection, user_id, "message", old.id)
             jobs.enqueue(connection, EMBED, str(user_id), self.now_micros(), user_id=user_id)
-        return replace(old, content=text)
+        edited = replace(old, content=text)
+        if also is not None:
+            also(connection, edited)
+        return edited
 
     def _plan_extraction(
         self, connection: sqlite3.Connection, user_id: int, now: int, *, urgent: bool = False
@@ -189,6 +194,10 @@ class SQLiteMemoryStorage:
         At most `size`: the unread ones, before them as many of those read already as there is room for.
         """
         return await self.database.read(_extraction_window, user_id, size)
+
+    async def window_of(self, user_id: int, message_id: int, before: int) -> list[Message]:
+        """A message led by as many as `before` of those before it; nothing where it is gone."""
+        return await self.database.read(_window_of, user_id, message_id, before)
 
     def queue_facts(self, connection: sqlite3.Connection, user_id: int, stored: Sequence[int]) -> None:
         """Has new facts embedded, and ended when their day is over: a step of the transaction that stores them."""
@@ -271,6 +280,11 @@ def _reasons(connection: sqlite3.Connection, user_id: int, memories: Memories | 
         if fact or sources or archived:
             reasons.append(Reason(score, fact, tuple(sources[one] for one in sorted(sources)), archived))
     return reasons
+
+
+def _window_of(connection: sqlite3.Connection, user_id: int, message_id: int, before: int) -> list[Message]:
+    found = messages.by_ids(connection, user_id, [message_id])
+    return [*messages.last(connection, user_id, before, before=message_id), *found.values()] if found else []
 
 
 def _extraction_window(
