@@ -188,6 +188,7 @@ async def test_an_alias_ends_with_an_edit_of_its_message_and_with_another_partne
     await told(memory, server, "my girlfriend Xiaoya came home", XIAOYA)
     assert len(await found(memory, "my girlfriend?")) == 2
     await memory.edit_message(7, "my girlfriend Xiaoya came home", "Xiaoya came home")
+    await memory.flush()  # the new text is read before the model is given another answer
     assert await found(memory, "my girlfriend?") == []
     await told(memory, server, "sorry, my girlfriend Xiaoya is back", XIAOYA)
     assert "Xiaoya adores raw tuna" in await found(memory, "my girlfriend?")
