@@ -16,7 +16,7 @@ from keepsake.errors import ContextTooLong, EmbeddingError, ModelAnswerInvalid
 from keepsake.facts import profile, scoring, topics
 from keepsake.facts.asking import conversation_tokens
 from keepsake.facts.extract import Extraction, by_hand
-from keepsake.facts.graph import People
+from keepsake.facts.graph import People, Widened
 from keepsake.facts.meant import meant
 from keepsake.facts.profile import Profile
 from keepsake.facts.reconcile import gate_of
@@ -90,27 +90,36 @@ class FactKeeper:
 
     async def profile(self, user_id: int, query: str, now: datetime) -> Profile:
         """What is known for a question: the facts that matter most, and those of the topics that it is about."""
-        held, notes = await self._storage.database.read(_facts_and_topics, user_id)
+        held, notes, asked = await self._storage.database.read(self._known_for, user_id, query)
         known = profile.holding(held, now)
         limit = self._settings.facts_in_prompt
-        asked = await self._storage.database.read(self.people.widen, user_id, query)
         # Where all of them fit their order is all there is to find out, which is not worth an embedding.
-        near = {} if len(known) <= limit else await self._near(user_id, asked.wider.of(query), known)
+        compared = known if len(known) > limit else []
+        near, found = await asyncio.gather(
+            self._near(user_id, asked.wider.of(query), compared),
+            # With hundreds of facts it takes milliseconds.
+            asyncio.to_thread(topics.topics_of, known, notes, content_words),
+        )
         similarity = near or scoring.by_words(known, analyse, query)
         linked = scoring.linked(similarity, [one for one in known if asked.links(one, analyse)])
         scores = scoring.scores(self._weighting, known, linked, now)
         chosen = profile.select(known, scores, limit)
-        found = topics.topics_of(known, notes, content_words)
         about = topics.matching(
             found, known, query, near, content_words, most=self._settings.topics_per_question
         )
         more = profile.of_topics(about, known, scores, chosen, self._settings.topic_facts)
         return Profile([*chosen, *more], topics.shown(found, about, self._settings.topics_in_prompt))
 
+    def _known_for(
+        self, connection: sqlite3.Connection, user_id: int, query: str
+    ) -> tuple[list[Fact], dict[str, TopicNote], Widened]:
+        held = fact_rows.of_user(connection, user_id)
+        return held, topic_rows.of_user(connection, user_id), self.people.widen(connection, user_id, query)
+
     async def meant(self, user_id: int, what: str) -> list[Fact]:
         """The active facts that somebody means by a few words, best first."""
         known = await self._storage.facts(user_id)
-        return meant(known, what, analyse, await self._near(user_id, what, known) if known else {})
+        return meant(known, what, analyse, await self._near(user_id, what, known))
 
     async def remember(self, user_id: int, text: str) -> Fact | None:
         """Stores what the user asks to be remembered, as a vital fact; None for a secret, which is never stored."""
@@ -274,7 +283,7 @@ class FactKeeper:
 
     async def _near(self, user_id: int, query: str, known: Sequence[Fact]) -> dict[int, float]:
         """Similarity of the question with facts, 0–1, by meaning; empty where that cannot be told now."""
-        if self._vectors is None or not query.strip():
+        if self._vectors is None or not known or not query.strip():
             return {}
         try:
             async with asyncio.timeout(PATIENCE_SECONDS):
@@ -295,9 +304,3 @@ def weighting_of(settings: Settings) -> Mnemosyne | TriTier:
 
 def _keys(known: Sequence[Fact]) -> list[tuple[ItemKind, int]]:
     return [("fact", fact.id) for fact in known]
-
-
-def _facts_and_topics(
-    connection: sqlite3.Connection, user_id: int
-) -> tuple[list[Fact], dict[str, TopicNote]]:
-    return fact_rows.of_user(connection, user_id), topic_rows.of_user(connection, user_id)
