@@ -63,11 +63,17 @@ def forget_button(chat: Chat, fact_id: int, label: str) -> Button:
 
 async def _forget_replied(app: Assistant, chat: Chat) -> None:
     assert chat.said.replied is not None
-    message = await (await app.memory.removal()).replied(chat.user_id, chat.said.replied)
-    if message is None:
-        await chat.send(translate(chat.language, "forget-not-here"))
-    else:
+    removal = await app.memory.removal()
+    message = await removal.replied(chat.user_id, chat.said.replied)
+    if message is not None:
         await _forget(app, chat, message_id=message.id)
+        return
+    try:
+        archived = await removal.forget_archived(chat.user_id, chat.said.replied)
+    except ErasureHeld:
+        await chat.send(translate(chat.language, "delete-me-held"))
+        return
+    await chat.send(translate(chat.language, "forget-message-done" if archived else "forget-not-here"))
 
 
 async def _forget(

@@ -72,52 +72,69 @@ class Engine:
         )
         self.models = LearnedModels(storage.database, settings, clock)
         self._facts = FactKeeper(settings, storage, self._vectors, self._calibration.scale, self.models)
-        self._recall = Recall(
-            storage.database,
-            self._vectors,
-            scale=self._calibration.scale,
-            candidates=settings.recall_candidates,
-            reranking=Reranking(parts.reranker, settings.reranker_candidates),
-            widen=self._facts.people.wider,
-        )
+        self._recall = self._make_recall(parts)
         self.contexts = Contexts(
             settings, storage, self.models, profile=self._facts.profile, search=self.search
         )
         ledger = Ledger(settings.data_dir)
-        self.archive = Archive(
-            storage.database,
-            settings,
+        self.archive = self._make_archive(parts, ledger)
+        self.forgetting = self._make_forgetting(parts, ledger)
+        self.removal = self._make_removal(parts, ledger)
+        self._runner = None if read_only else self._make_runner(parts)
+
+    def _make_recall(self, parts: Parts) -> Recall:
+        return Recall(
+            self.storage.database,
+            self._vectors,
+            scale=self._calibration.scale,
+            candidates=self.settings.recall_candidates,
+            reranking=Reranking(parts.reranker, self.settings.reranker_candidates),
+            widen=self._facts.people.wider,
+        )
+
+    def _make_archive(self, parts: Parts, ledger: Ledger) -> Archive:
+        return Archive(
+            self.storage.database,
+            self.settings,
             ledger,
-            clock,
+            self.clock,
             looked_at=parts.extractor is not None or parts.model_comes_later,
             dropped=self._drop_messages,
             wake=self._wake,
         )
-        self.forgetting = Forgetting(
-            storage.database,
+
+    def _make_forgetting(self, parts: Parts, ledger: Ledger) -> Forgetting:
+        return Forgetting(
+            self.storage.database,
             parts.chroma,
-            settings.data_dir,
-            clock,
+            self.settings.data_dir,
+            self.clock,
             stop=self._stop_jobs,
             drop=self._drop_person,
             pause=self._pause,
             ledger=ledger,
             archive=self.archive,
         )
-        self.removal = Removal(
-            settings,
-            storage,
+
+    def _make_removal(self, parts: Parts, ledger: Ledger) -> Removal:
+        return Removal(
+            self.settings,
+            self.storage,
             self._vectors,
             parts.chroma,
+            ledger,
+            self.archive,
             meant=self._facts.meant,
             drop=self._drop_from_ram,
             wake=self._wake,
         )
+
+    def _make_runner(self, parts: Parts) -> JobRunner:
         lanes = Workshop(
-            settings,
-            storage,
+            self.settings,
+            self.storage,
             parts,
-            clock,
+            self.clock,
             vectors=self._vectors,
             facts=self._facts,
             models=self.models,
@@ -126,7 +143,7 @@ class Engine:
             archive=self.archive,
             account=self.account,
         ).lanes()
-        self._runner = None if read_only else JobRunner(storage.database, lanes, clock)
+        return JobRunner(self.storage.database, lanes, self.clock)
 
     def _make_vectors(self, parts: Parts, clock: Clock) -> VectorMemoryStorage | None:
         if parts.embedder is None:

@@ -11,10 +11,10 @@ import asyncio
 import logging
 import secrets
 import sqlite3
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Literal
+from typing import Literal, Protocol
 
 from keepsake.clock import to_micros
 from keepsake.errors import KeepsakeError
@@ -71,6 +71,16 @@ class Replied:
     number: int
 
 
+class Archived(Protocol):
+    """The port to the messages that have left for the archive."""
+
+    async def find(self, user_id: int, key: str) -> int | None:
+        """The id of the one that was saved with this key."""
+
+    async def remove(self, user_id: int, message_ids: Iterable[int]) -> int:
+        """Has them forgotten, with the facts that came from them alone; how many."""
+
+
 @dataclass(slots=True)
 class _Undo:
     user_id: int
@@ -87,6 +97,8 @@ class Removal:
         storage: SQLiteMemoryStorage,
         vectors: VectorMemoryStorage | None,
         chroma: erase.Collections | None,
+        ledger: Ledger,
+        archive: Archived,
         *,
         meant: Meant,
         drop: Callable[[int], None],
@@ -98,7 +110,8 @@ class Removal:
         self._chroma = chroma
         self._data_dir = settings.data_dir
         self._while = timedelta(seconds=settings.undo_seconds)
-        self._ledger = Ledger(settings.data_dir)
+        self._ledger = ledger
+        self._archive = archive
         self._meant = meant
         self._drop = drop
         self._wake = wake
@@ -108,10 +121,6 @@ class Removal:
         """What may be meant, best first, at most CANDIDATES_MAX."""
         found = await self._meant(user_id, what)
         return [Candidate("fact", fact.id, fact.content) for fact in found[:CANDIDATES_MAX]]
-
-    async def fact(self, user_id: int, fact_id: int) -> Fact | None:
-        """An active fact of the user's."""
-        return next((one for one in await self._storage.facts(user_id) if one.id == fact_id), None)
 
     async def replied(self, user_id: int, to: Replied) -> Message | None:
         """The message of the user's memory that is pointed at: theirs, or the answer that it shows."""
@@ -139,6 +148,20 @@ class Removal:
         self._drop(user_id)
         self._wake()
         return Forgotten(token, tuple(removed.fact_ids), tuple(offered), until)
+
+    async def forget_archived(self, user_id: int, to: Replied) -> bool:
+        """Forgets a message that has left for the archive; False where it is not there.
+
+        It cannot be undone: its file is written anew without it. Raises ErasureHeld.
+        """
+        await asyncio.to_thread(erase.refuse_where_held, self._ledger, user_id)
+        archived = await self._archive.find(user_id, to.key)
+        if archived is None or not await self._archive.remove(user_id, [archived]):
+            return False
+        await self._database.write(self._plan_scrub, user_id, self._storage.now_micros())
+        self._drop(user_id)
+        self._wake()
+        return True
 
     def _forget(
         self,

@@ -43,8 +43,8 @@ class Forgetting:
         stop: Callable[[int], Awaitable[None]],
         drop: Callable[[int], None],
         pause: Pause,
-        ledger: Ledger | None = None,
-        archive: erase.DoomedFiles | None = None,
+        ledger: Ledger,
+        archive: erase.DoomedFiles,
     ) -> None:
         self._database = database
         self._chroma = chroma
@@ -53,7 +53,7 @@ class Forgetting:
         self._stop = stop
         self._drop = drop
         self._pause = pause
-        self.ledger = ledger or Ledger(data_dir)
+        self.ledger = ledger
         self._archive = archive
         self.erased_again = 0  # by `replay`
 

@@ -10,12 +10,14 @@ import pytest
 
 from keepsake.archive.check import check_archive
 from keepsake.clock import to_micros
+from keepsake.errors import ErasureHeld
 from keepsake.forgetting.ledger import NOT_COVERED, Ledger
+from keepsake.forgetting.removal import Replied
 from keepsake.models import FactDraft
 from keepsake.portability.backup import back_up, put_back
 from keepsake.settings import load_settings
 from keepsake.store import facts
-from tests.archive.tools import ANN, BOB, NEW, NOW, bytes_of, files, filled, found, manager, rows, tell
+from tests.archive.tools import ANN, BOB, NEW, NOW, OLD, bytes_of, files, filled, found, manager, rows, tell
 
 
 def erased(data_dir: Path) -> dict[str, object]:
@@ -68,6 +70,24 @@ async def test_a_message_is_forgotten_with_what_came_from_it_alone(data_dir: Pat
         ]
     assert rows(data_dir, "SELECT content FROM summaries WHERE content LIKE '%heron%'") == []
     assert rows(data_dir, "SELECT message_id FROM archived_messages") == [(ids[1],)]
+
+
+async def test_forget_as_a_reply_reaches_what_is_archived(data_dir: Path) -> None:
+    said = await filled()
+    reply = Replied(f"{OLD:%d %H:%M}", ANN, 1)
+    async with manager() as memory:
+        removal = await memory.removal()
+        assert not await removal.forget_archived(ANN, Replied("another key", ANN, 1))
+        assert await removal.forget_archived(ANN, reply)
+        await memory.flush()
+        assert sorted(await found(memory, ANN, "heron")) == said[1:]
+        assert not await removal.forget_archived(ANN, reply)
+        assert await found(memory, BOB, "parrot")
+        engine = await memory.engine()
+        engine.forgetting.ledger.hold(BOB, "a lawsuit", NOW)
+        with pytest.raises(ErasureHeld):
+            await removal.forget_archived(BOB, reply)
+    assert b"heron-0-violet" not in bytes_of(data_dir)
 
 
 async def test_erasing_destroys_the_key_and_the_files(data_dir: Path) -> None:

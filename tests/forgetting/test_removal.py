@@ -261,7 +261,6 @@ async def test_nobody_reaches_what_is_somebody_elses(memory: MemoryManager, serv
     before = await everything(memory)
     removal = await memory.removal()
     assert (await removal.forget(8, [fact.id], [said])).token == ""
-    assert await removal.fact(8, fact.id) is None
     assert await removal.replied(8, Replied("telegram:1:7:5", 7, 5)) is None
     assert await removal.candidates(8, "Angarsk") == []
     assert await everything(memory) == before
