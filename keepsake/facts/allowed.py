@@ -29,7 +29,7 @@ def may_merge(facts: Sequence[Fact]) -> Why | None:
     """Why these must not become one; None: they claim the same."""
     if any(fact.vital for fact in facts):
         return "vital"
-    pairs = combinations(sorted(facts, key=_age), 2)
+    pairs = combinations(sorted(facts, key=last_said), 2)
     return None if all(says_the_same(old, new) for old, new in pairs) else "differs"
 
 
@@ -39,7 +39,7 @@ def may_supersede(old: Fact, by: Fact) -> Why | None:
         return "vital"
     if relate(claim(old), claim(by)) not in ("replaces", "denies"):
         return "no_contradiction"
-    newer = _age(by) > _age(old) and not (by.confidence <= GUESS < old.confidence)
+    newer = last_said(by) > last_said(old) and not (by.confidence <= GUESS < old.confidence)
     return None if newer else "older"
 
 
@@ -76,7 +76,7 @@ def says_the_same(old: Fact, new: Fact) -> bool:
 
 def merged_content(content: str, facts: Sequence[Fact]) -> str:
     """The sentence for facts that become one: the given one where it claims what they do, else the newest fact's."""
-    newest = max(facts, key=_age)
+    newest = max(facts, key=last_said)
     draft = normalise(
         FactDraft(content, (), subject=newest.subject, predicate=newest.predicate, object=newest.object)
     )
@@ -112,5 +112,6 @@ def _contradicts(message: Message, old: Claim) -> bool:
     return any(relate(old, claim(draft)) in ("replaces", "denies") for draft in drafts)
 
 
-def _age(fact: Fact) -> tuple[int, float, int]:
+def last_said(fact: Fact) -> tuple[int, float, int]:
+    """What orders facts by when they were said last."""
     return max(fact.message_ids, default=0), fact.updated_at.timestamp(), fact.id

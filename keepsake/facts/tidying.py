@@ -148,7 +148,7 @@ class _Run:
     def merge_duplicates(self) -> list[int]:
         """Makes one of what claims the same, model or not."""
         groups = allowed.duplicates(facts.of_user(self._connection, self._user_id))
-        return [self._merge(same, max(same, key=_last).content) for same in groups]
+        return [self._merge(same, max(same, key=allowed.last_said).content) for same in groups]
 
     def name_topics(self, named: Iterable[tuple[TopicNote, Sequence[int]]], stored: Collection[int]) -> None:
         """Puts facts into the topics that the model names."""
@@ -194,12 +194,8 @@ class _Run:
         return why is None
 
     def _merge(self, same: Sequence[Fact], content: str) -> int:
-        in_order = sorted(same, key=_last)
+        in_order = sorted(same, key=allowed.last_said)
         return settle.merge(self._connection, self._user_id, in_order, content, now=self.now, made_by="dream")
-
-
-def _last(fact: Fact) -> tuple[int, float, int]:
-    return max(fact.message_ids, default=0), fact.updated_at.timestamp(), fact.id
 
 
 def _reported(changes: Sequence[FactChange]) -> Changes:

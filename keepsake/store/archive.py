@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from keepsake.clock import from_micros
 from keepsake.models import ArchivedSource, Message
-from keepsake.store import embeddings, facts, jobs, messages
+from keepsake.store import embeddings, facts, jobs, keywords, messages
 
 RETAIN, LEAVE, REWRITE = "retain", "leave", "rewrite"
 
@@ -195,19 +195,8 @@ def _take_out(connection: sqlite3.Connection, user_id: int, batch: Sequence[Mess
     vectors = []
     for message in batch:
         one = (message.id,)
-        (length,) = connection.execute(
-            "SELECT coalesce((SELECT length FROM keywords WHERE message_id = ?), 0)", one
-        ).fetchone()
-        connection.execute(
-            "UPDATE sessions SET message_count = message_count - 1, term_count = term_count - ? WHERE id = ?",
-            (length, message.session_id),
-        )
-        # External content: FTS5 is told which words the row had.
-        connection.execute(
-            "INSERT INTO keyword_index (keyword_index, rowid, terms)"
-            " SELECT 'delete', message_id, terms FROM keywords WHERE message_id = ?",
-            one,
-        )
+        messages.count_in(connection, message, -1)
+        keywords.unindex(connection, message.id)
         for table in ("keywords", "message_keys", "fact_sources"):
             connection.execute(f"DELETE FROM {table} WHERE message_id = ?", one)
         connection.execute("UPDATE outbox SET message_id = NULL WHERE message_id = ?", one)

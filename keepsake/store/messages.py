@@ -9,6 +9,7 @@ from datetime import datetime
 
 from keepsake.clock import from_micros, to_micros
 from keepsake.models import DialogSession, Message, Role
+from keepsake.store import keywords
 from keepsake.store.times import time_of
 
 _COLUMNS = "id, user_id, role, content, created_at, session_id, sender, sender_id"
@@ -71,13 +72,8 @@ def by_key(connection: sqlite3.Connection, user_id: int, key: str) -> Message | 
 def replace_text(connection: sqlite3.Connection, old: Message, text: str, terms: Sequence[str]) -> None:
     """Gives a message another text, and the keyword index its words."""
     connection.execute("UPDATE messages SET content = ? WHERE id = ?", (text, old.id))
-    joined, length = connection.execute(
-        "SELECT terms, length FROM keywords WHERE message_id = ?", (old.id,)
-    ).fetchone()
-    # Of an index with external content FTS5 takes a row out only by the very words that it put in.
-    connection.execute(
-        "INSERT INTO keyword_index (keyword_index, rowid, terms) VALUES ('delete', ?, ?)", (old.id, joined)
-    )
+    (length,) = connection.execute("SELECT length FROM keywords WHERE message_id = ?", (old.id,)).fetchone()
+    keywords.unindex(connection, old.id)
     connection.execute("DELETE FROM keywords WHERE message_id = ?", (old.id,))
     insert_keywords(connection, old.id, old.user_id, terms)
     connection.execute(

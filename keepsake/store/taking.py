@@ -10,6 +10,8 @@ import sqlite3
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from keepsake.store import keywords
+
 Row = dict[str, Any]
 _KEYWORDS = "keywords"
 
@@ -100,11 +102,7 @@ def _take_where(
 
 def _delete(connection: sqlite3.Connection, table: str, row: Row, taken: Taken) -> None:
     if table == _KEYWORDS:
-        # Of an index with external content FTS5 takes a row out only by the very words that it put in.
-        connection.execute(
-            "INSERT INTO keyword_index (keyword_index, rowid, terms) VALUES ('delete', ?, ?)",
-            (row["message_id"], row["terms"]),
-        )
+        keywords.unindex(connection, row["message_id"])
     key = _key(connection, table, row)
     connection.execute(f"DELETE FROM {table} WHERE {_where(key)}", tuple(key.values()))
     taken.rows.append((table, row))
