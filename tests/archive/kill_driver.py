@@ -1,19 +1,15 @@
 """Run as a process: messages leave, or are removed from the archive, each time killed at another step; then a start.
 
 A step is the call of a function; `first`: only the first call of those that the work is made of. Prints a line of JSON
-for each: the step, and what is wrong afterwards. Each run is a fork, so nothing is imported again.
+for each: the step, and what is wrong afterwards.
 """
 
 from __future__ import annotations
 
-import json
-import os
 import shutil
 import sys
-from collections.abc import Callable, Coroutine
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pyarrow.parquet.encryption  # noqa: F401 - imported here once, for all forks
 
@@ -24,7 +20,7 @@ from keepsake.settings import load_settings
 from keepsake.store import archive
 from keepsake.verify import verify_folder
 from tests.archive.tools import ANN, NEW, files, found, manager, rows, tell
-from tests.forgetting.kill_driver import Steps, forked
+from tests.kill_steps import Steps, Work, forked, killed_at_each_step, report
 
 OLD = [f"heron-{number}-violet sleeps in my garden" for number in range(6)]
 FORGOTTEN = OLD[2]
@@ -46,19 +42,6 @@ _ESSENCE = {
     "gone",
     "Archive.day.<locals>.commit",
 }
-
-
-class ArchiveSteps(Steps):
-    """Calls of the archive's own functions."""
-
-    def __init__(self, wanted: int, tell: int, *, first: bool) -> None:
-        super().__init__(wanted, tell, first=first)
-        self._files = _ALL
-        self._essence = first
-
-    def __call__(self, frame: Any, event: str, argument: object) -> None:
-        if not self._essence or frame.f_code.co_qualname in _ESSENCE:
-            super().__call__(frame, event, argument)
 
 
 async def prepare() -> None:
@@ -105,34 +88,21 @@ async def faults(data_dir: Path, *, removing: bool) -> list[str]:
     return wrong + [check.detail for check in checks if not check.ok]
 
 
-async def report(data_dir: Path, step: int, name: str, *, removing: bool) -> None:
-    found = await faults(data_dir, removing=removing)
-    sys.stdout.write(json.dumps({"step": step, "at": name, "faults": found}) + "\n")
-    sys.stdout.flush()
+async def check(data_dir: Path, name: str, *, removing: bool) -> None:
+    report(name, await faults(data_dir, removing=removing))
 
 
-def main(work: Callable[[], Coroutine[Any, Any, None]], *, first: bool) -> None:
+def main(work: Work, *, first: bool) -> None:
     data_dir = load_settings().data_dir
     model = data_dir.with_name("model")
     forked(prepare)
     if work is remove:
         forked(leave)
     shutil.move(data_dir, model)
-    step = 1
-    while True:
-        shutil.rmtree(data_dir, ignore_errors=True)
-        shutil.copytree(model, data_dir)
-        read, write = os.pipe()
-        ended = forked(work, ArchiveSteps(step, write, first=first))
-        os.close(write)
-        if not ended:
-            return
-        name = os.read(read, 200).decode()
-        os.close(read)
+    steps = partial(Steps, files=_ALL, once=first, names=_ESSENCE if first else None)
+    for name in killed_at_each_step(model, data_dir, work, steps):
         forked(work)  # the next start; a wish that was not on the disk yet is made again
-
-        forked(partial(report, data_dir, step, name, removing=work is remove))
-        step += 1
+        forked(partial(check, data_dir, name, removing=work is remove))
 
 
 if __name__ == "__main__":

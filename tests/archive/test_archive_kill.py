@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
-
 import pytest
 
-from keepsake.settings import PROJECT_DIR
+from tests.kill_steps import reported
 
 _LONG = [pytest.mark.soak, pytest.mark.timeout(3000)]
 
@@ -24,15 +19,7 @@ _LONG = [pytest.mark.soak, pytest.mark.timeout(3000)]
     ],
 )
 def test_a_kill_at_any_step_loses_and_doubles_nothing(work: str, steps: str, least: int) -> None:
-    driver = subprocess.run(
-        [sys.executable, "-m", "tests.archive.kill_driver", work, steps],
-        cwd=PROJECT_DIR,
-        env=dict(os.environ),
-        capture_output=True,
-        text=True,
-    )
-    assert driver.returncode == 0, driver.stderr
-    killed = [json.loads(line) for line in driver.stdout.splitlines()]
+    killed = reported("tests.archive.kill_driver", work, steps)
     assert {line["at"]: line["faults"] for line in killed if line["faults"]} == {}
     assert len(killed) >= least
     record = "move_out" if work == "leave" else "replace_file"

@@ -15,7 +15,8 @@ from keepsake.manager import MemoryManager
 from keepsake.models import Fact, FactDraft
 from keepsake.store import dreams, facts, jobs, topics, users
 from keepsake.store.jobs import CONSOLIDATE
-from tests.facts.test_life import LIVES, Hands, contents, hands, opened, server
+from tests.clocks import Hands
+from tests.facts.test_life import LIVES, contents, hands, opened, server
 from tests.model_server import ModelServer
 
 __all__ = ["hands", "server"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,24 +14,11 @@ from keepsake.index.chroma import ChromaIndex
 from keepsake.manager import HybridMemoryManager, MemoryManager
 from keepsake.models import Fact
 from keepsake.settings import load_settings
+from tests.clocks import START, Hands
 from tests.engine.tools import Counting
 from tests.model_server import MODEL, ModelServer
 
-START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 LIVES = {"category": "personal", "subject": "user", "predicate": "lives_in", "confidence": 0.9}
-
-
-class Hands:
-    """A clock whose hands the test turns."""
-
-    def __init__(self) -> None:
-        self.now = START
-
-    def __call__(self) -> datetime:
-        return self.now
-
-    def turn(self, **by: float) -> None:
-        self.now += timedelta(**by)
 
 
 @pytest.fixture

@@ -20,8 +20,9 @@ from keepsake.store import facts as fact_rows
 from keepsake.store import topics as topic_rows
 from keepsake.store import users
 from keepsake.store.database import connect_writer, transact
+from tests.clocks import Hands
 from tests.facts.known import fact
-from tests.facts.test_life import LIVES, Hands, hands, memory, server, told
+from tests.facts.test_life import LIVES, hands, memory, server, told
 from tests.model_server import ModelServer
 
 __all__ = ["hands", "memory", "server"]

@@ -17,7 +17,8 @@ from keepsake.models import Fact
 from keepsake.settings import load_settings
 from keepsake.store.database import Database, connect_reader
 from keepsake.verify import verify
-from tests.facts.test_life import LIVES, Hands
+from tests.clocks import Hands
+from tests.facts.test_life import LIVES
 from tests.model_server import MODEL, ModelServer
 
 # What an undo need not bring back as it was: work that waits, and what is made of the rest.

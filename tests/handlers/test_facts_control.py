@@ -9,20 +9,9 @@ import pytest
 
 from bot_models.awaited import PATIENCE
 from keepsake.locales import translate
+from tests.clocks import Hands
 from tests.handlers.talking import Person, Talk, talking
 from tests.model_server import ModelServer
-
-START = datetime(2026, 3, 1, 12, tzinfo=UTC)
-
-
-class Hands:
-    """A clock whose hands the test turns."""
-
-    def __init__(self) -> None:
-        self.now = START
-
-    def __call__(self) -> datetime:
-        return self.now
 
 
 @pytest.fixture

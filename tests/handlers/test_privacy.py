@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from keepsake.locales import translate
+from tests.clocks import Hands
 from tests.handlers.talking import Person, Talk, talking
 from tests.model_server import ModelServer
 
@@ -23,16 +24,6 @@ TABLES = (
     "vector_queue",
     "summaries",
 )
-
-
-class Hands:
-    """A clock whose hands the test turns."""
-
-    def __init__(self) -> None:
-        self.now = datetime(2026, 3, 1, 12, tzinfo=UTC)
-
-    def __call__(self) -> datetime:
-        return self.now
 
 
 @pytest.fixture

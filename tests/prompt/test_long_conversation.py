@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -11,19 +11,8 @@ import pytest
 from keepsake.manager import MemoryManager
 from keepsake.settings import LOCAL_MODEL, Settings, load_settings
 from tests.cli.program import bot
+from tests.clocks import START, Hands
 from tests.model_server import MODEL, ModelServer
-
-START = datetime(2026, 3, 1, 12, tzinfo=UTC)
-
-
-class Ticking:
-    """A clock that stands still until it is moved."""
-
-    def __init__(self) -> None:
-        self.now = START
-
-    def __call__(self) -> datetime:
-        return self.now
 
 
 @pytest.fixture
@@ -101,7 +90,7 @@ async def test_a_summary_that_lost_a_number_is_refused_and_asked_for_once_more(
 
 async def test_a_summary_waits_for_a_model_that_is_down(server: ModelServer, long_settings: Settings) -> None:
     server.script({"do": "status", "status": 401, "for": "summary"})
-    clock = Ticking()
+    clock = Hands()
     async with MemoryManager(long_settings, clock=clock) as memory:
         await talk(memory, 0, 60)
         assert "SUMMARY" not in await memory.get_context(7, "parcels?")
@@ -180,7 +169,7 @@ async def test_an_extraction_that_was_too_long_is_made_again_with_less(
     server: ModelServer, long_settings: Settings
 ) -> None:
     server.script({"do": "status", "status": 400, "code": "context_length_exceeded", "for": "structured"})
-    clock = Ticking()
+    clock = Hands()
     settings = long_settings.model_copy(update={"fact_extraction_every": 5, "long_message": 5000})
     async with MemoryManager(settings, clock=clock) as memory:
         for number in range(12):
