@@ -151,3 +151,5 @@ async def test_no_update_keeps_the_next_one_from_its_answer(
                         server.state.push_raw(at_home(fields))
                 server.push_text(ANN, "are you there?")
                 await off_loop(server.wait_for_text, ANN, "echo: are you there?", 60)
+                said = [message["text"] for message in server.messages(ANN)]
+    assert said.count("echo: are you there?") == 1
